@@ -3,6 +3,7 @@
  * The thread of -attached: src/run/progress/signals.c, with a clock, a poll and signals that are
  * made here. func/attached.py has runs.
  */
+#include "said.h"
 #include "unit.h"
 
 #include <errno.h>
@@ -32,26 +33,18 @@
 
 /* ---- what is called ---- */
 
-static char said[4096];
 static uint64_t time_ns;
 
-__attribute__((format(printf, 1, 2))) static void say(const char *fmt, ...)
+/* A line that begins with the time, in seconds. */
+__attribute__((format(printf, 1, 2))) static void say_at(const char *fmt, ...)
 {
-	size_t n = strlen(said);
 	va_list args;
 
-	n += (size_t)snprintf(said + n, sizeof(said) - n, "%.3f ", (double)time_ns / SECOND_NS);
+	say("%.3f ", (double)time_ns / SECOND_NS);
 	va_start(args, fmt);
-	n += (size_t)vsnprintf(said + n, sizeof(said) - n, fmt, args);
+	vsay(fmt, args);
 	va_end(args);
-	assert_true(n + 1 < sizeof(said));
-	strcat(said, "\n");
-}
-
-static void assert_said(const char *text)
-{
-	assert_string_equal(said, text);
-	said[0] = '\0';
+	say("\n");
 }
 
 static struct {
@@ -87,7 +80,7 @@ static int fake_poll(struct pollfd *fds, nfds_t n, int timeout_ms)
 static int fake_kill(pid_t pid, int sig)
 {
 	assert_int_equal(pid, getpid());
-	say("signal %d", sig);
+	say_at("signal %d", sig);
 	return 0;
 }
 
@@ -105,7 +98,7 @@ static ssize_t fake_read(int fd, void *buf, size_t size)
 static int fake_write(int fd, const void *data, size_t size, int *err)
 {
 	(void)data, (void)size, (void)err;
-	say("line to %d", fd);
+	say_at("line to %d", fd);
 	return 0;
 }
 
@@ -144,7 +137,7 @@ static int fake_thread_start(pthread_t *id, void *(*fn)(void *), void *arg)
 #define outwait_write fake_write
 #define outwait_limit fake_limit
 #undef log_notice
-#define log_notice(...) say(__VA_ARGS__)
+#define log_notice(...) say_at(__VA_ARGS__)
 
 #include "../../src/run/progress/signals.c"
 

@@ -3,6 +3,7 @@
  * Cross-checks of targets and devices: src/run/results/crosscheck.c, with devices, file systems and
  * a report that are made here. test_bound.c has the verdicts.
  */
+#include "said.h"
 #include "unit.h"
 
 #include <errno.h>
@@ -22,25 +23,12 @@
 
 /* ---- what is reported ---- */
 
-static char said[8192];
 static struct device_use use;
 
-__attribute__((format(printf, 1, 0))) static void say(const char *fmt, va_list args)
+__attribute__((format(printf, 1, 0))) static void vsay_line(const char *fmt, va_list args)
 {
-	const size_t n = strlen(said);
-
-	vsnprintf(said + n, sizeof(said) - n, fmt, args);
-	strcat(said, "\n");
-}
-
-__attribute__((format(printf, 1, 2))) static void say_begin(const char *fmt, ...)
-{
-	va_list args;
-
-	va_start(args, fmt);
-	say(fmt, args);
-	va_end(args);
-	said[strlen(said) - 1] = '\0';
+	vsay(fmt, args);
+	say("\n");
 }
 
 __attribute__((format(printf, 4, 5))) static void
@@ -49,10 +37,10 @@ fake_finding(struct report *r, struct finding_about about, enum rule_id rule, co
 	va_list args;
 
 	(void)r;
-	say_begin("%s, %s%s: ", rule_table[rule].name, about.name ? about.name : "-",
-		  about.direct ? " -dio" : "");
+	say("%s, %s%s: ", rule_table[rule].name, about.name ? about.name : "-",
+	    about.direct ? " -dio" : "");
 	va_start(args, fmt);
-	say(fmt, args);
+	vsay_line(fmt, args);
 	va_end(args);
 }
 
@@ -63,7 +51,7 @@ __attribute__((format(printf, 2, 3))) static void fake_detail(struct report *r, 
 
 	(void)r;
 	va_start(args, fmt);
-	say(fmt, args);
+	vsay_line(fmt, args);
 	va_end(args);
 }
 

@@ -3,6 +3,7 @@
  * How a target opens its file: src/run/target/target_file_ops.c, with a file system that is made
  * here. test_target_file.c has files.
  */
+#include "said.h"
 #include "unit.h"
 
 #include <errno.h>
@@ -29,7 +30,6 @@
 
 /* ---- what is called ---- */
 
-static char said[1000];
 static uint64_t time_ns;
 
 static struct {
@@ -38,24 +38,6 @@ static struct {
 	blkcnt_t blocks;
 	bool ignored;
 } fake;
-
-__attribute__((format(printf, 1, 2))) static int say(const char *fmt, ...)
-{
-	const size_t n = strlen(said);
-	va_list args;
-
-	va_start(args, fmt);
-	vsnprintf(said + n, sizeof(said) - n, fmt, args);
-	va_end(args);
-	strcat(said, "\n");
-	return 0;
-}
-
-static void assert_said(const char *text)
-{
-	assert_string_equal(said, text);
-	said[0] = '\0';
-}
 
 static uint64_t fake_now(void)
 {
@@ -66,7 +48,7 @@ static int fake_open(struct target_file *f, const struct target_plan *t, uint64_
 		     struct err *why)
 {
 	(void)t;
-	say("open pass %" PRIu64, pass);
+	say_line("open pass %" PRIu64, pass);
 	time_ns += 70;
 	f->fd = fake.open_err ? -1 : FD;
 	return fake.open_err ? err_set(why, fake.open_err, "the file") : 0;
@@ -82,7 +64,8 @@ static int fake_fstat(int fd, struct stat *st)
 static int fake_fallocate(int fd, int mode, off_t from, off_t bytes)
 {
 	assert_true(fd == FD && mode == FALLOC_FL_KEEP_SIZE && bytes == 1);
-	return say("allocate at %lld", (long long)from);
+	say_line("allocate at %lld", (long long)from);
+	return 0;
 }
 
 static void fake_directio(struct directio *d, int fd, const char *path)
@@ -94,13 +77,13 @@ static void fake_directio(struct directio *d, int fd, const char *path)
 static void fake_warn(const struct target_plan *t, const char *path)
 {
 	(void)t, (void)path;
-	say("ignored");
+	say_line("ignored");
 }
 
 static void fake_sample(struct target *t)
 {
 	(void)t;
-	say("sample");
+	say_line("sample");
 }
 
 static const char *fake_path(const struct target_file *f, const struct target_plan *t)
@@ -127,7 +110,7 @@ fake_fail(struct target *t, enum stop_reason reason, int err, const char *fmt, .
 	va_start(args, fmt);
 	vsnprintf(text, sizeof(text), fmt, args);
 	va_end(args);
-	say("fail %d: %s", reason == STOP_START, text);
+	say_line("fail %d: %s", reason == STOP_START, text);
 	return err;
 }
 
@@ -143,7 +126,7 @@ fake_fail(struct target *t, enum stop_reason reason, int err, const char *fmt, .
 #define target_data_open fake_data
 #define run_fail fake_fail
 #undef log_error
-#define log_error(...) say(__VA_ARGS__)
+#define log_error(...) say_line(__VA_ARGS__)
 
 #include "../../src/run/target/target_file_ops.c"
 

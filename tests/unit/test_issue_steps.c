@@ -3,6 +3,7 @@
  * The steps of the issue loop, each with its time: src/run/issue/issue.c, with a clock, an engine,
  * turns, a gate and blocks of copies that are made here. test_issue.c has the real ones.
  */
+#include "said.h"
 #include "unit.h"
 
 #include <errno.h>
@@ -30,27 +31,18 @@
 /* ---- what is called ---- */
 
 static uint64_t time_ns;
-static char said[4096];
 
 /* The time of the clock and what happens then; then the clock moves on. */
 __attribute__((format(printf, 2, 3))) static void step(uint64_t took_ns, const char *fmt, ...)
 {
-	size_t n = strlen(said);
 	va_list args;
 
-	n += (size_t)snprintf(said + n, sizeof(said) - n, "%" PRIu64 " ", time_ns);
+	say("%" PRIu64 " ", time_ns);
 	va_start(args, fmt);
-	n += (size_t)vsnprintf(said + n, sizeof(said) - n, fmt, args);
+	vsay(fmt, args);
 	va_end(args);
-	assert_true(n + 1 < sizeof(said));
-	strcat(said, "; ");
+	say("; ");
 	time_ns += took_ns;
-}
-
-static void assert_said(const char *text)
-{
-	assert_string_equal(said, text);
-	said[0] = '\0';
 }
 
 struct answer {
@@ -524,12 +516,11 @@ static void say_figures(void)
 		{ "apart", q->apart_ns },	  { "storage", transfer.storage_ns },
 		{ "held", transfer.held_ns },	  { "lost", transfer.failed },
 	};
-	size_t n = strlen(said), any = 0;
+	unsigned any = 0;
 
 	for (size_t i = 0; i < sizeof(figures) / sizeof(figures[0]); i++)
 		if (figures[i].n)
-			n += (size_t)snprintf(said + n, sizeof(said) - n, "%s%s %" PRIu64,
-					      any++ ? ", " : "", figures[i].name, figures[i].n);
+			say("%s%s %" PRIu64, any++ ? ", " : "", figures[i].name, figures[i].n);
 }
 
 #define ASSERT_PASS(text)                \

@@ -3,6 +3,7 @@
  * The proof of what a destination has kept: src/run/endtoend/proof.c. Source and destination are
  * files in memory, and answers go to the destination without a session.
  */
+#include "said.h"
 #include "unit.h"
 
 #include <errno.h>
@@ -29,24 +30,6 @@
 #define MIB (1ull << 20)
 
 /* ---- what is called ---- */
-
-static char said[4096];
-
-__attribute__((format(printf, 1, 2))) static void say(const char *fmt, ...)
-{
-	const size_t n = strlen(said);
-	va_list args;
-
-	va_start(args, fmt);
-	vsnprintf(said + n, sizeof(said) - n, fmt, args);
-	va_end(args);
-}
-
-static void assert_said(const char *text)
-{
-	assert_string_equal(said, text);
-	said[0] = '\0';
-}
 
 static struct endtoend source;
 static struct extents kept_ops, equal;

@@ -2,6 +2,7 @@
 /*
  * The context that a QThread has of its engine: qthread_open_engine() in src/run/qthread.c.
  */
+#include "said.h"
 #include "unit.h"
 
 #include <errno.h>
@@ -20,25 +21,12 @@
 #define BUFFERED_FD 56
 #define DEPTH 3u
 
-static char said[400];
-
 static struct {
 	int err;
 	bool stopped; /* before */
 	enum stop_reason reason;
 	int detail;
 } fake;
-
-__attribute__((format(printf, 1, 2))) static void say(const char *fmt, ...)
-{
-	const size_t n = strlen(said);
-	va_list args;
-
-	va_start(args, fmt);
-	vsnprintf(said + n, sizeof(said) - n, fmt, args);
-	va_end(args);
-	strcat(said, "\n");
-}
 
 __attribute__((format(printf, 2, 3))) static void fake_explain(struct target *t, const char *fmt,
 							       ...)
@@ -50,7 +38,7 @@ __attribute__((format(printf, 2, 3))) static void fake_explain(struct target *t,
 	va_start(args, fmt);
 	vsnprintf(text, sizeof(text), fmt, args);
 	va_end(args);
-	say("explain: %s", text);
+	say_line("explain: %s", text);
 }
 
 static bool fake_stop(struct run *run, enum stop_reason reason, int detail)
@@ -78,7 +66,7 @@ static const char *fake_path(const struct target_file *f, const struct target_pl
 #define private_fd_open fake_fd
 #define target_file_path fake_path
 #undef log_error
-#define log_error(...) say(__VA_ARGS__)
+#define log_error(...) say_line(__VA_ARGS__)
 
 #include "../../src/run/qthread.c"
 

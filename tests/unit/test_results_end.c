@@ -3,6 +3,7 @@
  * The results manager of a run that ends early, or whose operations hang:
  * src/run/results/results.c, with a clock that is made here.
  */
+#include "said.h"
 #include "unit.h"
 
 #include <errno.h>
@@ -32,8 +33,6 @@
 
 /* ---- what is called ---- */
 
-static char said[1000];
-
 static struct {
 	int barrier_err;
 	unsigned barrier_fails; /* this call, from 1 */
@@ -43,18 +42,6 @@ static struct {
 	unsigned asked;
 	uint64_t written_ns; /* manager.throttled_ns at the end */
 } fake;
-
-static void say(const char *text)
-{
-	strcat(said, text);
-	strcat(said, "; ");
-}
-
-static void assert_said(const char *text)
-{
-	assert_string_equal(said, text);
-	said[0] = '\0';
-}
 
 static uint64_t fake_now(void)
 {
@@ -66,20 +53,20 @@ static int fake_barrier(struct barrier *b, uint64_t *release)
 	(void)b;
 	if (release)
 		*release = NOW_NS;
-	say("wait");
+	say("wait; ");
 	return ++fake.barriers == fake.barrier_fails ? -ECANCELED : 1;
 }
 
 static void fake_drop(struct run *run)
 {
 	(void)run;
-	say("drop");
+	say("drop; ");
 }
 
 static void fake_open(struct crosscheck *c)
 {
 	(void)c;
-	say("open");
+	say("open; ");
 }
 
 static bool fake_any(const struct run *run)
@@ -95,7 +82,7 @@ static uint64_t fake_throttled(void)
 
 static void fake_write_end(struct manager *m)
 {
-	say("end");
+	say("end; ");
 	fake.written_ns = m->throttled_ns;
 	/* The function that is replaced calls crosscheck_end(), which frees them. */
 	free(m->crosscheck.devices);

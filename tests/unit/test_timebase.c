@@ -3,6 +3,7 @@
  * How a run reaches the server of -timeserver: timebase_open() in src/run/run.c, with a client and
  * a clock that are made here. func/timeserver_run.py has servers.
  */
+#include "said.h"
 #include "unit.h"
 
 #include <errno.h>
@@ -24,7 +25,6 @@
 
 /* ---- what is called ---- */
 
-static char said[2000];
 static uint64_t time_ns;
 
 static struct {
@@ -35,23 +35,6 @@ static struct {
 	enum xdd_status status;
 	unsigned ended;
 } fake;
-
-__attribute__((format(printf, 1, 2))) static void say(const char *fmt, ...)
-{
-	const size_t n = strlen(said);
-	va_list args;
-
-	va_start(args, fmt);
-	vsnprintf(said + n, sizeof(said) - n, fmt, args);
-	va_end(args);
-	strcat(said, "\n");
-}
-
-static void assert_said(const char *text)
-{
-	assert_string_equal(said, text);
-	said[0] = '\0';
-}
 
 static uint64_t fake_now(void)
 {
@@ -66,8 +49,8 @@ static int fake_begin(struct globaltime_client **client, const struct globaltime
 		      struct stop *stop, struct err *why)
 {
 	(void)stop;
-	say("%" PRIu64 " ms: %s:%u, bounce %u, for %" PRIu64 " ms", time_ns / MS_NS, s->host,
-	    s->port, s->bounce, s->timeout_ns / MS_NS);
+	say_line("%" PRIu64 " ms: %s:%u, bounce %u, for %" PRIu64 " ms", time_ns / MS_NS, s->host,
+		 s->port, s->bounce, s->timeout_ns / MS_NS);
 	time_ns += fake.took_ns;
 	if (!fake.fails) {
 		*client = (struct globaltime_client *)&fake;
@@ -113,7 +96,7 @@ static const char *fake_server(const struct globaltime_client *client)
 static void fake_warn(const struct plan *plan, uint64_t now_ns)
 {
 	(void)plan;
-	say("%" PRIu64 " ms: triggers", now_ns / MS_NS);
+	say_line("%" PRIu64 " ms: triggers", now_ns / MS_NS);
 }
 
 __attribute__((format(printf, 2, 3))) static enum xdd_status fake_log(enum xdd_status status,
@@ -125,7 +108,7 @@ __attribute__((format(printf, 2, 3))) static enum xdd_status fake_log(enum xdd_s
 	va_start(args, fmt);
 	vsnprintf(text, sizeof(text), fmt, args);
 	va_end(args);
-	say("%s", text);
+	say_line("%s", text);
 	return status;
 }
 

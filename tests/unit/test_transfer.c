@@ -4,6 +4,7 @@
  * src/run/endtoend/endtoend.c, with a session and a clock that are made here. test_session.c has
  * the real session, and functional tests have copies.
  */
+#include "said.h"
 #include "unit.h"
 
 #include <errno.h>
@@ -34,25 +35,6 @@
 #define NO_LIMIT UINT64_MAX
 
 /* ---- what is called ---- */
-
-static char said[4096];
-
-__attribute__((format(printf, 1, 2))) static void say(const char *fmt, ...)
-{
-	const size_t n = strlen(said);
-	va_list args;
-
-	va_start(args, fmt);
-	vsnprintf(said + n, sizeof(said) - n, fmt, args);
-	va_end(args);
-	strcat(said, "\n");
-}
-
-static void assert_said(const char *text)
-{
-	assert_string_equal(said, text);
-	said[0] = '\0';
-}
 
 /* ---- the clock and the session ---- */
 
@@ -87,7 +69,7 @@ static struct digest fake_digest(const void *data, size_t size)
 static int fake_join(struct session *s, uint32_t connection, struct link **link)
 {
 	(void)s;
-	say("join %u", connection);
+	say_line("join %u", connection);
 	*link = (struct link *)&fake;
 	return fake.err;
 }
@@ -95,17 +77,17 @@ static int fake_join(struct session *s, uint32_t connection, struct link **link)
 static void fake_leave(struct link *link)
 {
 	assert_ptr_equal(link, &fake);
-	say("leave");
+	say_line("leave");
 }
 
 static int fake_send(struct link *link, uint32_t pass, const struct net_block *b, const void *data)
 {
 	assert_ptr_equal(link, &fake);
 	if (b->failed)
-		say("send op %" PRIu64 " of pass %u: failed", b->op, pass);
+		say_line("send op %" PRIu64 " of pass %u: failed", b->op, pass);
 	else
-		say("send op %" PRIu64 " of pass %u: %" PRIu64 " bytes at %" PRIu64 ", %s", b->op,
-		    pass, b->length, b->offset, (const char *)data);
+		say_line("send op %" PRIu64 " of pass %u: %" PRIu64 " bytes at %" PRIu64 ", %s",
+			 b->op, pass, b->length, b->offset, (const char *)data);
 	time_ns += 7;
 	return fake.err;
 }
@@ -113,14 +95,14 @@ static int fake_send(struct link *link, uint32_t pass, const struct net_block *b
 static int fake_last(struct link *link, uint32_t pass)
 {
 	assert_ptr_equal(link, &fake);
-	say("last of pass %u", pass);
+	say_line("last of pass %u", pass);
 	return fake.err;
 }
 
 static int fake_wait(struct link *link, uint64_t timeout_ns)
 {
 	(void)link;
-	say("wait %" PRIu64, timeout_ns);
+	say_line("wait %" PRIu64, timeout_ns);
 	time_ns += fake.took_ns;
 	return fake.ready;
 }
@@ -128,7 +110,7 @@ static int fake_wait(struct link *link, uint64_t timeout_ns)
 static int fake_receive(struct link *link, uint32_t pass, struct net_block *b, uint64_t *first_ns)
 {
 	(void)link;
-	say("receive of pass %u", pass);
+	say_line("receive of pass %u", pass);
 	*b = fake.block;
 	time_ns += 20;
 	*first_ns = time_ns - 1;
@@ -148,13 +130,13 @@ static int fake_receive_data(struct link *link, const struct net_block *b, void 
 static void fake_stop_pass(struct session *s, uint32_t pass)
 {
 	(void)s;
-	say("stop pass %u", pass);
+	say_line("stop pass %u", pass);
 }
 
 static void fake_fail(struct session *s, enum xdd_status status, const char *text)
 {
 	(void)s;
-	say("fail %d: %s", status, text);
+	say_line("fail %d: %s", status, text);
 }
 
 static const char *fake_why(struct session *s)
@@ -165,7 +147,7 @@ static const char *fake_why(struct session *s)
 
 static int fake_begin(struct session *s, uint32_t pass)
 {
-	say("begin pass %u of %s", pass, (const char *)s);
+	say_line("begin pass %u of %s", pass, (const char *)s);
 	return fake.err ? fake.err : fake.ready;
 }
 
@@ -173,7 +155,7 @@ static int fake_finish(struct session *s, uint32_t pass, const struct wire_pass 
 		       struct wire_pass *peer)
 {
 	(void)s;
-	say("finish pass %u", pass);
+	say_line("finish pass %u", pass);
 	fake.own = *own;
 	*peer = fake.peer;
 	return fake.err;
@@ -181,7 +163,7 @@ static int fake_finish(struct session *s, uint32_t pass, const struct wire_pass 
 
 static int fake_close(struct session *s)
 {
-	say("close %s", (const char *)s);
+	say_line("close %s", (const char *)s);
 	return fake.err;
 }
 
@@ -206,7 +188,7 @@ fake_run_fail(struct target *t, enum stop_reason reason, int err, const char *fm
 	va_start(args, fmt);
 	vsnprintf(text, sizeof(text), fmt, args);
 	va_end(args);
-	say("%s %d: %s", reason == STOP_START ? "no start" : "error", err, text);
+	say_line("%s %d: %s", reason == STOP_START ? "no start" : "error", err, text);
 	return err;
 }
 
@@ -220,7 +202,7 @@ __attribute__((format(printf, 2, 3))) static void fake_error(const struct target
 	va_start(args, fmt);
 	vsnprintf(text, sizeof(text), fmt, args);
 	va_end(args);
-	say("error: %s", text);
+	say_line("error: %s", text);
 }
 
 static uint64_t fake_throttled(void)
@@ -261,7 +243,7 @@ static int fake_settle(struct restart *r, struct err *why)
 static int fake_end(struct restart *r, bool complete, struct err *why)
 {
 	(void)r;
-	say("restart ends%s", complete ? ", complete" : "");
+	say_line("restart ends%s", complete ? ", complete" : "");
 	return fake.restart_err ? err_set(why, fake.restart_err, "the record") : 0;
 }
 
@@ -275,7 +257,7 @@ static void fake_written(struct restart *r, uint64_t op, uint64_t offset, uint64
 			 struct digest d)
 {
 	(void)r, (void)d;
-	say("written %" PRIu64 ": %" PRIu64 " bytes at %" PRIu64, op, length, offset);
+	say_line("written %" PRIu64 ": %" PRIu64 " bytes at %" PRIu64, op, length, offset);
 }
 
 static void fake_flush(struct target *t)
