@@ -2,7 +2,8 @@
 /*
  * Runs a harness without libFuzzer, as a test that prints TAP.
  *
- *     fuzz_NAME          XDD_FUZZ_INPUTS inputs (10,000; 1,000,000 with XDD_TEST_LONG=1)
+ *     fuzz_NAME          XDD_FUZZ_INPUTS inputs (10,000 with sanitizers, 2,000 without; 1,000,000
+ *                        with XDD_TEST_LONG=1)
  *     fuzz_NAME FILE...  these inputs, one after the other
  *
  * Input n is a pure function of the seed (XDD_TEST_SEED) and n. The inputs are tried in a child.
@@ -27,6 +28,7 @@
 #include "fuzz.h"
 
 #define SHORT_INPUTS 10000
+#define PLAIN_INPUTS 2000 /* without sanitizers, which see more; the first of the same */
 #define LONG_INPUTS 1000000
 #define HANG_S 60
 #define POLLS_PER_S 50
@@ -55,13 +57,20 @@ const char *__asan_default_options(void)
 	return "hard_rss_limit_mb=4096:allocator_may_return_null=1:detect_leaks=1";
 }
 
+static bool sanitized(void)
+{
+	const char *sanitizers = getenv("XDD_SANITIZERS");
+
+	return sanitizers && strcmp(sanitizers, "no") != 0;
+}
+
 static void limit_memory(void)
 {
 	struct rlimit limit = { MEMORY_MAX_BYTES, MEMORY_MAX_BYTES };
 	struct rlimit no_core = { 0, 0 };
 
 	/* Sanitizers reserve terabytes of addresses. */
-	if (!getenv("XDD_SANITIZERS") || strcmp(getenv("XDD_SANITIZERS"), "no") == 0)
+	if (!sanitized())
 		setrlimit(RLIMIT_AS, &limit);
 	setrlimit(RLIMIT_CORE, &no_core);
 }
@@ -181,8 +190,9 @@ static uint64_t number_of(const char *variable, uint64_t otherwise)
 
 static int run(void)
 {
-	uint64_t inputs = number_of("XDD_FUZZ_INPUTS",
-				    number_of("XDD_TEST_LONG", 0) ? LONG_INPUTS : SHORT_INPUTS);
+	uint64_t inputs = number_of("XDD_FUZZ_INPUTS", number_of("XDD_TEST_LONG", 0) ? LONG_INPUTS :
+						       sanitized() ? SHORT_INPUTS :
+								     PLAIN_INPUTS);
 	uint64_t accepted, refused;
 	pid_t child;
 	int status;
