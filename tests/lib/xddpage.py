@@ -15,17 +15,16 @@ def source_of(script):
 
 
 class Element:
-    def __init__(self, name, attributes, parent):
-        self.name, self.attributes, self.parent, self.parts = name, attributes, parent, []  # elements and texts
+    """`parts` are elements and texts. Its descendants follow it in `page`, which has all elements in their order, up to `end`."""
+
+    def __init__(self, name, attributes, parent, page):
+        self.name, self.attributes, self.parent, self.parts = name, attributes, parent, []
+        self.page, self.begin, self.end = page, len(page) + 1, None
+        page.append(self)
 
     def all(self, *names):
         """This element's descendants of these names, in the order of the page."""
-        found = []
-        for child in self.parts:
-            if isinstance(child, str):
-                continue
-            found += ([child] if child.name in names or not names else []) + child.all(*names)
-        return found
+        return [e for e in self.page[self.begin:self.end] if not names or e.name in names]
 
     def text(self):
         return "".join(part if isinstance(part, str) else part.text() for part in self.parts)
@@ -36,7 +35,7 @@ class Page(html.parser.HTMLParser):
 
     def __init__(self, text):
         super().__init__(convert_charrefs=True)
-        self.root = Element("(root)", {}, None)
+        self.root = Element("(root)", {}, None, [])
         self.at, self.faults, self.source = self.root, [], text
         self.feed(text)
         self.close()
@@ -50,18 +49,24 @@ class Page(html.parser.HTMLParser):
         names = [name for name, _ in attrs]
         if len(names) != len(set(names)):
             self.faults.append("an attribute twice in " + tag)
-        e = Element(tag, dict(attrs), self.at)
-        self.at.parts.append(e)
+        e = self.add(tag, attrs)
         if tag not in VOID:
-            self.at = e
+            self.at, e.end = e, None
 
     def handle_startendtag(self, tag, attrs):
-        self.at.parts.append(Element(tag, dict(attrs), self.at))
+        self.add(tag, attrs)
+
+    def add(self, tag, attrs):
+        e = Element(tag, dict(attrs), self.at, self.root.page)
+        self.at.parts.append(e)
+        e.end = e.begin
+        return e
 
     def handle_endtag(self, tag):
         if self.at.name != tag:
             self.faults.append("</%s> ends <%s> at %s" % (tag, self.at.name, self.getpos()))
             return
+        self.at.end = len(self.root.page)
         self.at = self.at.parent
 
     def handle_data(self, data):
