@@ -58,7 +58,7 @@ test_reads() {
 # changed BLOCK BLOCKS: "yes" where sg has written something else there than the disk held before.
 changed() {
 	for of in pattern by-sg; do
-		dd if=/tmp/$of of=/tmp/part-$of bs=512 skip="$1" count="$2" 2>/dev/null
+		dd if="/tmp/$of" of="/tmp/part-$of" bs=512 skip="$1" count="$2" 2>/dev/null
 	done
 	if cmp -s /tmp/part-pattern /tmp/part-by-sg; then echo no; else echo yes; fi
 }
