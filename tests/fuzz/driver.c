@@ -28,7 +28,7 @@
 #include "fuzz.h"
 
 #define SHORT_INPUTS 10000
-#define PLAIN_INPUTS 2000 /* without sanitizers, which see more; the first of the same */
+#define PLAIN_INPUTS 2000 /* in a build without sanitizers, which finds less */
 #define LONG_INPUTS 1000000
 #define HANG_S 60
 #define POLLS_PER_S 50

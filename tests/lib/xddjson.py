@@ -184,7 +184,7 @@ def _times(document):
                 yield "an elapsed time without begin and finish: %r" % r
             continue
         length = r["finish_ns"] - r["begin_ns"]
-        # The clock of a server may be faster or slower, and each time is right within its bound, which grows during a run.
+        # The clock of a server may run at another rate. Begin and finish are right within its bounds at the start and at the end.
         clock = document["clock"] if document["clock"] and document["clock"]["server"] else None
         slack = r["elapsed_ns"] * 5e-4 + 1000 + (clock["bound_ns"] or 0) + (clock["bound_at_end_ns"] or 0) if clock else 0
         if length < r["elapsed_ns"] - slack or "pass" in r and length > r["elapsed_ns"] + slack:

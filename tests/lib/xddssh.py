@@ -155,7 +155,7 @@ class Sshd:
             "HostKey " + self.path("host"), "PidFile none", "AuthorizedKeysFile " + self.path("authorized"),
             "StrictModes no", "UsePAM no", "PasswordAuthentication no", "KbdInteractiveAuthentication no",
             "PermitRootLogin yes", "PrintMotd no", "PrintLastLog no", "MaxStartups 100:30:200", "LogLevel ERROR",
-            # The shell that sshd starts reads $HOME/.bashrc: not the one of the user.
+            # The shell that sshd starts reads $HOME/.bashrc. The user's own may be slow, or print something.
             "SetEnv PATH=%s HOME=%s" % (path, self.dir), "AcceptEnv XDD_TEST_*", "PermitUserRC no", *self.server_lines])
         self.know()
         self.write("ssh_config", [

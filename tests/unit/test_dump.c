@@ -704,7 +704,7 @@ TEST(test_old)
 	free(file);
 }
 
-/* Each field comes from its own bytes, which count from 1; but the operation code is one. */
+/* The bytes of the entry are numbered from 1, so each field shows which bytes it comes from. */
 TEST(test_old_fields)
 {
 	static const struct trace_entry entry = {
