@@ -30,14 +30,19 @@ __attribute__((format(printf, 1, 2), unused)) static void say(const char *fmt, .
 	va_end(args);
 }
 
+__attribute__((format(printf, 1, 0), unused)) static void vsay_line(const char *fmt, va_list args)
+{
+	vsay(fmt, args);
+	say("\n");
+}
+
 __attribute__((format(printf, 1, 2), unused)) static void say_line(const char *fmt, ...)
 {
 	va_list args;
 
 	va_start(args, fmt);
-	vsay(fmt, args);
+	vsay_line(fmt, args);
 	va_end(args);
-	say("\n");
 }
 
 __attribute__((unused)) static void assert_said(const char *text)

@@ -42,9 +42,8 @@ __attribute__((format(printf, 1, 2))) static void say_at(const char *fmt, ...)
 
 	say("%.3f ", (double)time_ns / SECOND_NS);
 	va_start(args, fmt);
-	vsay(fmt, args);
+	vsay_line(fmt, args);
 	va_end(args);
-	say("\n");
 }
 
 static struct {

@@ -25,12 +25,6 @@
 
 static struct device_use use;
 
-__attribute__((format(printf, 1, 0))) static void vsay_line(const char *fmt, va_list args)
-{
-	vsay(fmt, args);
-	say("\n");
-}
-
 __attribute__((format(printf, 4, 5))) static void
 fake_finding(struct report *r, struct finding_about about, enum rule_id rule, const char *fmt, ...)
 {

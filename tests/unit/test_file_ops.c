@@ -103,14 +103,13 @@ static int fake_data(struct target *t)
 __attribute__((format(printf, 4, 5))) static int
 fake_fail(struct target *t, enum stop_reason reason, int err, const char *fmt, ...)
 {
-	char text[200];
 	va_list args;
 
 	(void)t;
+	say("fail %d: ", reason == STOP_START);
 	va_start(args, fmt);
-	vsnprintf(text, sizeof(text), fmt, args);
+	vsay_line(fmt, args);
 	va_end(args);
-	say_line("fail %d: %s", reason == STOP_START, text);
 	return err;
 }
 

@@ -131,14 +131,13 @@ static void fake_message(enum log_level level, const struct target_plan *t, cons
 
 static void fake_message(enum log_level level, const struct target_plan *t, const char *fmt, ...)
 {
-	char text[400];
 	va_list args;
 
 	(void)t;
+	say("%s: ", level == LOG_LEVEL_WARNING ? "warning" : "notice");
 	va_start(args, fmt);
-	vsnprintf(text, sizeof(text), fmt, args);
+	vsay_line(fmt, args);
 	va_end(args);
-	say("%s: %s\n", level == LOG_LEVEL_WARNING ? "warning" : "notice", text);
 }
 
 /* Without threads, where a test counts the spans of one. */

@@ -31,14 +31,13 @@ static struct {
 __attribute__((format(printf, 2, 3))) static void fake_explain(struct target *t, const char *fmt,
 							       ...)
 {
-	char text[200];
 	va_list args;
 
 	(void)t;
+	say("explain: ");
 	va_start(args, fmt);
-	vsnprintf(text, sizeof(text), fmt, args);
+	vsay_line(fmt, args);
 	va_end(args);
-	say_line("explain: %s", text);
 }
 
 static bool fake_stop(struct run *run, enum stop_reason reason, int detail)

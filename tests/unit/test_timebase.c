@@ -102,13 +102,11 @@ static void fake_warn(const struct plan *plan, uint64_t now_ns)
 __attribute__((format(printf, 2, 3))) static enum xdd_status fake_log(enum xdd_status status,
 								      const char *fmt, ...)
 {
-	char text[400];
 	va_list args;
 
 	va_start(args, fmt);
-	vsnprintf(text, sizeof(text), fmt, args);
+	vsay_line(fmt, args);
 	va_end(args);
-	say_line("%s", text);
 	return status;
 }
 

@@ -181,28 +181,26 @@ static bool fake_info(struct session *s, uint32_t connection, struct connection_
 __attribute__((format(printf, 4, 5))) static int
 fake_run_fail(struct target *t, enum stop_reason reason, int err, const char *fmt, ...)
 {
-	char text[200];
 	va_list args;
 
 	(void)t;
+	say("%s %d: ", reason == STOP_START ? "no start" : "error", err);
 	va_start(args, fmt);
-	vsnprintf(text, sizeof(text), fmt, args);
+	vsay_line(fmt, args);
 	va_end(args);
-	say_line("%s %d: %s", reason == STOP_START ? "no start" : "error", err, text);
 	return err;
 }
 
 __attribute__((format(printf, 2, 3))) static void fake_error(const struct target_plan *t,
 							     const char *fmt, ...)
 {
-	char text[400];
 	va_list args;
 
 	(void)t;
+	say("error: ");
 	va_start(args, fmt);
-	vsnprintf(text, sizeof(text), fmt, args);
+	vsay_line(fmt, args);
 	va_end(args);
-	say_line("error: %s", text);
 }
 
 static uint64_t fake_throttled(void)
