@@ -19,7 +19,8 @@ class Element:
 
     def __init__(self, name, attributes, parent, page):
         self.name, self.attributes, self.parent, self.parts = name, attributes, parent, []
-        self.page, self.begin, self.end = page, len(page) + 1, None
+        self.page, self.begin = page, len(page) + 1
+        self.end = self.begin
         page.append(self)
 
     def all(self, *names):
@@ -39,6 +40,7 @@ class Page(html.parser.HTMLParser):
         self.at, self.faults, self.source = self.root, [], text
         self.feed(text)
         self.close()
+        self.root.end = len(self.root.page)
         if self.at is not self.root:
             self.faults.append("not closed: " + self.at.name)
         ids = [e.attributes["id"] for e in self.root.all() if "id" in e.attributes]
@@ -51,7 +53,7 @@ class Page(html.parser.HTMLParser):
             self.faults.append("an attribute twice in " + tag)
         e = self.add(tag, attrs)
         if tag not in VOID:
-            self.at, e.end = e, None
+            self.at = e
 
     def handle_startendtag(self, tag, attrs):
         self.add(tag, attrs)
@@ -59,7 +61,6 @@ class Page(html.parser.HTMLParser):
     def add(self, tag, attrs):
         e = Element(tag, dict(attrs), self.at, self.root.page)
         self.at.parts.append(e)
-        e.end = e.begin
         return e
 
     def handle_endtag(self, tag):
