@@ -365,7 +365,7 @@ static bool take_round(const json_t *o, uint64_t points, struct sweep_round *r)
 	    !get_count(o, "miscompares", INT64_MAX, &r->miscompares) ||
 	    !get_count(o, "max", INT64_MAX, &r->max_ns) ||
 	    !get_count(o, "findings", UINT_MAX, &findings) ||
-	    !get_count(o, "bound", RESULT_BOUND_LIMIT, &bound) ||
+	    !get_count(o, "bound", RESULT_BOUNDS - 1, &bound) ||
 	    !get_count(o, "status", XDD_MISCOMPARE, &status))
 		return false;
 	r->findings = (unsigned)findings;

@@ -82,7 +82,7 @@ static int take(void *arg, const struct sweep_round *round)
 	const struct sweep_journal *header = arg;
 
 	if (round->point >= header->points || !round->round ||
-	    (unsigned)round->bound > RESULT_BOUND_LIMIT || !(round->values[0] >= 0) ||
+	    (unsigned)round->bound >= RESULT_BOUNDS || !(round->values[0] >= 0) ||
 	    !(round->values[FIGURE_RESPONSE] >= 0) || round->n_columns > SWEEP_MAX_COLUMNS)
 		fuzz_fail("a round that is out of bounds was accepted");
 	return 0;

@@ -245,7 +245,7 @@ TEST(test_journal_limits)
 {
 	struct sweep_round round = round_of(POINTS - 1, 1, 1);
 
-	round.bound = RESULT_BOUND_LIMIT;
+	round.bound = RESULT_BOUNDS - 1;
 	round.status = XDD_MISCOMPARE;
 	assert_int_equal(decode_round(&round), 0);
 	round.point = POINTS;
@@ -253,7 +253,7 @@ TEST(test_journal_limits)
 	round = round_of(0, 0, 1);
 	assert_int_equal(decode_round(&round), -EBADMSG);
 	round = round_of(0, 1, 1);
-	round.bound = (enum result_bound)(RESULT_BOUND_LIMIT + 1);
+	round.bound = (enum result_bound)RESULT_BOUNDS;
 	assert_int_equal(decode_round(&round), -EBADMSG);
 	round = round_of(0, 1, 1);
 	round.status = XDD_MISCOMPARE + 1;
