@@ -4,10 +4,8 @@
 A test imports it as t, from the PYTHONPATH that run-test sets, and ends with t.run_all(), or t.done(). The binary is
 named by $XDD; t.tmp is a directory of the test's own, made when first asked for and removed at the end.
 """
-import ast
 import atexit
 import csv
-import inspect
 import os
 import pty
 import re
@@ -114,6 +112,9 @@ def diag(text):
 
 def _first_false(call):
     """The first condition of `ok(a and b, ...)`, called in frame `call`, that does not hold; "" where that is not known."""
+    # Only a failure needs these, and they take half of the time of the import.
+    import ast
+    import inspect
     try:
         at = inspect.getframeinfo(call).positions
         with open(call.f_code.co_filename) as f:
