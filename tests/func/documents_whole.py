@@ -191,13 +191,13 @@ def settle(name):
     if "environment" in document:
         document["environment"] = ENVIRONMENT
     with open(name, "w", encoding="utf-8") as f:
-        json.dump(document, f)
+        f.write(json.dumps(document))
     return document
 
 
 def save(name, document):
     with open(name, "w", encoding="utf-8") as f:
-        json.dump(document, f)
+        f.write(json.dumps(document))
 
 
 def make_hosts():

@@ -29,7 +29,7 @@ def issued_without_holes(title, run, offsets, status, in_order):
 
 def ended(extra):
     """How to end a run early: (name, what runs the words, words, status)."""
-    return [("-timelimit", t.command, ["-timelimit", 0.02] + extra, 0), ("-runtime", t.command, ["-runtime", 0.02] + extra, 0),
+    return [("-timelimit", t.command, ["-timelimit", 0.005] + extra, 0), ("-runtime", t.command, ["-runtime", 0.005] + extra, 0),
             ("SIGINT", lambda args: xddhold.interrupted(args, 300), extra, 5)]
 
 

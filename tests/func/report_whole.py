@@ -28,7 +28,7 @@ def line(element):
 
 def written(directory, file, document):
     with open(os.path.join(directory, file), "w", encoding="utf-8") as f:
-        json.dump(document, f)
+        f.write(json.dumps(document))
 
 
 def said(name, documents, *words):

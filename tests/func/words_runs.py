@@ -118,8 +118,9 @@ class Calls:
             return
         t.equal(found[0], lacking, "%s: no word is lost" % line)
         self.run, self.trace = s.trace(*shlex.split(found[1]), cwd=WHERE, **kwargs)
+        where = os.path.realpath(WHERE)
         for op in self.trace.ops:
-            if os.path.dirname(op.path) != os.path.realpath(WHERE):
+            if os.path.dirname(op.path) != where:
                 continue
             call = (os.path.basename(op.path), op.call[1:], op.offset, op.size)
             self.ops.append(call)
@@ -150,9 +151,9 @@ def check(line, threads, ordered=True):
 def check_timed(line, parts, size):
     """
     Until the time is over, each process stays in its part and reaches most of it. `parts`: (file, first, end) and the
-    operations of each.
+    operations of each. An operation takes 5 ms.
     """
-    calls = Calls(line)
+    calls = Calls(line, device="%s/ 5000000 %d" % (os.path.basename(WHERE), len(parts)))
     if calls.run is None:
         return
     t.equal(calls.run.status, 0, line, calls.run)

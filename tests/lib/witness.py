@@ -184,11 +184,11 @@ class _TracedSyscalls(_Traced):
                 # Other than those of the loader of shared libraries.
                 if self.size is None or args[2] == self.size:
                     under_way[pid] = len(ops)
-                    ops.append(Op(args[3], args[2], number == write_number, at, None, None))
+                    ops.append([args[3], args[2], number == write_number, at, None, None])
             elif pid in under_way:
                 i = under_way.pop(pid)
-                ops[i] = ops[i]._replace(end=at, result=int(m.group(6), 0))
-        return ops
+                ops[i][4:] = at, int(m.group(6), 0)
+        return [Op._make(op) for op in ops]
 
 
 class _Straced:
@@ -225,13 +225,13 @@ class _Straced:
                 if m and self.size in (None, int(m.group(3), 0)):
                     result = m.group(5)
                     under_way[m.group(1)] = len(ops)
-                    ops.append(Op(int(m.group(4), 0), int(m.group(3), 0), m.group(2) == "pwrite", 2 * at,
-                                  2 * at + 1 if result else None, int(result, 0) if result else None))
+                    ops.append([int(m.group(4), 0), int(m.group(3), 0), m.group(2) == "pwrite", 2 * at,
+                                2 * at + 1 if result else None, int(result, 0) if result else None])
                 m = self.END.match(line)
                 if m and m.group(1) in under_way:
                     i = under_way.pop(m.group(1))
-                    ops[i] = ops[i]._replace(end=2 * at, result=int(m.group(2), 0))
-        return ops
+                    ops[i][4:] = 2 * at, int(m.group(2), 0)
+        return [Op._make(op) for op in ops]
 
 
 def Syscalls(size=None):  # pylint: disable=invalid-name
@@ -275,11 +275,11 @@ class Block(_Traced):
                 continue
             if m.group(2) == "bio_queue":
                 under_way[offset] = len(ops)
-                ops.append(Op(offset, size, "W" in flags, at, None, None))
+                ops.append([offset, size, "W" in flags, at, None, None])
             elif offset in under_way:
                 i = under_way.pop(offset)
-                ops[i] = ops[i]._replace(end=at)
-        return ops
+                ops[i][4] = at
+        return [Op._make(op) for op in ops]
 
 
 def _extents(file):

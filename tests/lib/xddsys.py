@@ -110,17 +110,17 @@ def detach(device):
     """Detach a loop device, once: after that it may belong to another process."""
     if device in _attached:
         _attached.remove(device)
-        file = _backing_file(device)
+        file = backing_file(device)
         subprocess.run(["losetup", "--detach", device], stderr=subprocess.DEVNULL, check=False)
         # Where another process looks at the device just then, the kernel detaches it once that is done.
-        t.until(lambda: not file or _backing_file(device) != file, seconds=xddprocesses.END_S)
+        t.until(lambda: not file or backing_file(device) != file, seconds=xddprocesses.END_S)
 
 
-def _backing_file(device):
+def backing_file(device):
     """The file that a loop device has, or None."""
     try:
         with open("/sys/block/%s/loop/backing_file" % os.path.basename(device), encoding="utf-8", errors="surrogateescape") as f:
-            return f.read()
+            return f.read().rstrip("\n")
     except OSError:
         return None
 
@@ -312,6 +312,9 @@ class Op:
         return "%s(%s, %d at %d) = %s" % (self.call, self.path, self.size, self.offset, self.result)
 
 
+RESUMED = re.compile(r"<\.\.\. \w+ resumed>(.*)")
+
+
 def calls_of(log):
     """The thread and the text of each call in a log of "strace -f", in the order in which they ended."""
     begun = {}
@@ -322,7 +325,7 @@ def calls_of(log):
             if text.endswith("<unfinished ...>"):
                 begun[pid] = text[:-len("<unfinished ...>")]
                 continue
-            resumed = re.match(r"<\.\.\. \w+ resumed>(.*)", text)
+            resumed = RESUMED.match(text)
             yield pid, begun.pop(pid, "") + resumed.group(1) if resumed else text
 
 
@@ -392,8 +395,11 @@ def _sanitizer_options(name, option, env=None):
     return (options + ":" if options else "") + option
 
 
-def trace(*args, env=None, **kwargs):
-    """Run xdd under strace; returns the run and its Trace. `env` is for xdd alone."""
+def trace(*args, env=None, device=None, **kwargs):
+    """
+    Run xdd under strace; returns the run and its Trace. `env` is for xdd alone. `device`: xdd runs in virtual time, with this
+    law for files; see virtual_time().
+    """
     global _traces
     _traces += 1
     file = t.path("strace.%d" % _traces)
@@ -404,6 +410,9 @@ def trace(*args, env=None, **kwargs):
         log = t.path("queue.%d" % _traces)
         env.update(LD_PRELOAD=_shim(), XDD_QUEUE_LOG=log,
                    ASAN_OPTIONS=_sanitizer_options("ASAN_OPTIONS", "verify_asan_link_order=0", env))
+    elif device:
+        env = {**t.device_environment(device), **env,
+               "ASAN_OPTIONS": _sanitizer_options("ASAN_OPTIONS", "verify_asan_link_order=0", env)}
     run = t.command(["strace", "-f", "--seccomp-bpf", "-y", "-s", "0", "-o", file, "-e", "signal=none",
                      "-e", "trace=pread64,pwrite64,openat"] +
                     [word for name, value in env.items() for word in ("-E", name + "=" + value)] +

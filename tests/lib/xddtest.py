@@ -347,6 +347,11 @@ def clock_environment(at=None, step=None, device=None):
     return env
 
 
+def device_environment(device):
+    """The environment of a process in virtual time with this law for files; nothing where all have real time."""
+    return clock_environment(device=device) if _virtual else {}
+
+
 def clock_seconds(env):
     """How much time has passed in a process with this environment, and in those it has started."""
     return (_clock_ns(env["XDD_CLOCK_FILE"]) - _clock_begin_ns) / 1e9
