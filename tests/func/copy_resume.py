@@ -99,7 +99,7 @@ def make_tree(root, large_files=2):
                 f.write(r.randbytes(r.choice((0, 10, 1000, 70000))))
     for i in range(large_files):
         with open(os.path.join(root, "d%d" % i, LARGE_NAME), "wb") as f:
-            f.write(r.randbytes(LARGE))
+            f.write(t.noise(LARGE, r.randbytes))
 
 
 def files_below(root):
@@ -481,7 +481,7 @@ def test_changed_hole(rig):
     sparse = os.path.join(source, LARGE_NAME)
     with open(sparse, "wb") as f:
         f.truncate(LARGE)
-    xddchange.write_at(sparse, LARGE // 2, os.urandom(LARGE // 2))
+    xddchange.write_at(sparse, LARGE // 2, t.noise(LARGE // 2))
     for trust in ([], ["-trust"]):
         rig.interrupt(PARTS, "server", "-R", source=source + "/")
         part, = parts_below(rig.destination).values()
@@ -548,7 +548,7 @@ def test_random_changes(rig, n):
         shutil.rmtree(rig.destination)
         for i in range(2):
             with open(os.path.join(rig.source, "d%d" % i, LARGE_NAME), "wb") as f:
-                f.write(r.randbytes(LARGE))
+                f.write(t.noise(LARGE, r.randbytes))
     t.ok(not failed, "%d copies whose source, part or journal changes: none is wrong" % n,
          "%d of %d\n%s" % (len(failed), n, "\n".join(failed[:4])))
     t.ok(resumed >= n // 4, "%d copies whose source, part or journal changes: many were continued" % n, resumed)
@@ -593,7 +593,7 @@ def test_side_by_side(rig):
     os.mkdir(other)
     os.mkdir(rig.destination)
     with open(os.path.join(other, "second-" + LARGE_NAME), "wb") as f:
-        f.write(os.urandom(LARGE))
+        f.write(t.noise(LARGE))
     with xddhold.at("block sent") as of_first, xddhold.at("block sent") as of_second:
         first = rig.start("-R", env=of_first.env)
         of_first.wait(first)

@@ -25,7 +25,7 @@ FILE = os.path.join(WHERE, "file")
 
 
 def sequence(size):
-    return b"".join(struct.pack("<Q", at) for at in range(0, size + 8, 8))[:size]
+    return struct.pack("<%dQ" % (size // 8 + 1), *range(0, size + 8 - size % 8, 8))[:size]
 
 
 def contents(file):

@@ -32,7 +32,7 @@ def source_of(size):
     file = t.path("source.%d" % size)
     if not os.path.exists(file):
         with open(file, "wb") as f:
-            f.write(os.urandom(size))
+            f.write(t.noise(size))
     return file
 
 
@@ -211,7 +211,7 @@ def test_devices():
         t.skip("block devices at either end", s.sys_why())
         return
     with open(devices[0], "wb") as f:
-        f.write(os.urandom(size))
+        f.write(t.noise(size))
     copy = e.Copy(devices[0], devices[1], LARGE, reads=["-bytes", size], ports=2).run()
     with open(devices[0], "rb") as a, open(devices[1], "rb") as b:
         t.equal((copy.statuses(), a.read() == b.read()), ((0, 0), True), "from a block device to another", copy)
@@ -320,7 +320,7 @@ def test_mismatch():
 def test_same_file():
     file = fresh()
     with open(file, "wb") as f:
-        f.write(os.urandom(MIB))
+        f.write(t.noise(MIB))
     with open(file, "rb") as f:
         before = f.read()
     link = fresh("link")

@@ -138,7 +138,7 @@ def test_all_changed():
     r.interrupt()
     ops = r.record().ops
     size = os.path.getsize(r.destination)
-    rewrite(r.destination, 0, os.urandom(size))
+    rewrite(r.destination, 0, t.noise(size))
     copy = documented(r)
     t.equal((copy.statuses(), copy.same(), sent(copy), figures(copy)), ((0, 0), True, OPS, (0, kept_bytes(ops), kept_bytes(ops))),
             "a destination of other contents is copied as a whole", copy)
@@ -281,7 +281,7 @@ def test_devices():
         t.skip("block devices at both ends", s.sys_why())
         return
     with open(devices[0], "wb") as f:
-        f.write(os.urandom(OPS * REQUEST))
+        f.write(t.noise(OPS * REQUEST))
     for words in ([], ["-dio"]):
         r = Resumable(words, reads=["-bytes", OPS * REQUEST])
         r.source, r.destination = devices

@@ -129,7 +129,7 @@ class Calls:
 
 def file(name, size=SMALL):
     with open(os.path.join(WHERE, name), "wb") as f:
-        f.write(os.urandom(size))
+        f.write(t.noise(size))
     return name
 
 

@@ -35,7 +35,7 @@ def random_file(name, size):
     """A file of random bytes; its path."""
     file = t.path(name)
     with open(file, "wb") as f:
-        f.write(os.urandom(size))
+        f.write(t.noise(size))
     return file
 
 

@@ -21,7 +21,7 @@ def _device(name="device", size=4 << 20):
     file = t.path(name)
     if not os.path.exists(file):
         with open(file, "wb") as f:
-            f.write(os.urandom(size))
+            f.write(t.noise(size))
     return file
 
 

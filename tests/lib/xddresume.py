@@ -33,7 +33,7 @@ def fresh(kind):
 def source(size=SIZE):
     file = fresh("source")
     with open(file, "wb") as f:
-        f.write(os.urandom(size))
+        f.write(t.noise(size))
     return file
 
 

@@ -580,6 +580,15 @@ def drain(reader):
     return data
 
 
+def noise(size, draw=os.urandom):
+    """
+    Bytes in which no block of 4 KiB is there twice, up to 256 MiB: a piece of chance, turned by one byte more each time. To
+    draw all of them takes longer than what most tests do with them.
+    """
+    piece = draw(64 << 10)
+    return b"".join(piece[n:] + piece[:n] for n in range(-(-size // len(piece))))[:size]
+
+
 def make_file(name, size):
     """A file of `size` bytes with data in it (not sparse); returns its path."""
     file = path(name)
