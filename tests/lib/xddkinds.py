@@ -59,7 +59,7 @@ def paced(scale):
 
 
 def _sweep(name, scale, *words, **kwargs):
-    return _document(name, "sweep", *_reads(), "-timelimit", "%gs" % (0.1 * scale), "-rounds", 3, *words, **kwargs)
+    return _document(name, "sweep", *_reads(), "-timelimit", "%gs" % (0.05 * scale), "-rounds", 3, *words, **kwargs)
 
 
 def sweep_1(scale):
