@@ -31,8 +31,8 @@ SEED = int(os.environ.get("XDD_TEST_SEED", "1"))
 LONG = bool(os.environ.get("XDD_TEST_LONG"))
 LIMIT_S = 120
 TEMPORARY = ".xddcp-"
-LARGE = 12 << 20
-BLOCK = 256 << 10
+LARGE = 6 << 20
+BLOCK = 128 << 10
 LARGE_NAME = "largefile"
 
 # The point, up to which number of arrivals, and whether it is the "process" of the user, or an "other" one.
