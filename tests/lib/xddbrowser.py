@@ -21,7 +21,7 @@ ANSWER_S = 100  # of a step, a start included; it takes one or two seconds on an
 STARTS = 3      # a browser that ends, or does not answer, is started again so often
 
 # An unprivileged sandbox is not to be had in containers, nor much of /dev/shm; the rest leaves out work that no page needs.
-OPTIONS = ("--headless --no-sandbox --disable-gpu --disable-dev-shm-usage --no-first-run --no-default-browser-check "
+OPTIONS = ("--headless --no-sandbox --disable-gpu --disable-dev-shm-usage --renderer-process-limit=1 --no-first-run --no-default-browser-check "
            "--disable-background-networking --disable-component-update --disable-extensions --disable-sync "
            "--disable-crash-reporter --password-store=basic --remote-debugging-pipe").split()
 
