@@ -50,9 +50,13 @@ def environment(**more):
 
 
 class Ranks:
-    """xdd under mpirun: status, out, err (without what mpirun itself says)."""
+    """
+    xdd under mpirun: status, out, err, and the lines of err that neither mpirun says nor are warnings. A warning that `warns`
+    does not expect is a failure, as of t.command().
+    """
 
-    def __init__(self, n, *words, before=(), **more):
+    def __init__(self, n, *words, before=(), warns=(), **more):
+        self.warns = warns
         self.args = ["mpirun", "-np", str(n), *before, t.XDD, *map(str, words)]
         self.process = subprocess.Popen(self.args, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                         text=True, cwd=t.tmp(), env=environment(**more), start_new_session=True)
@@ -79,9 +83,9 @@ class Ranks:
             os.killpg(self.process.pid, signal.SIGKILL)
             self.out, err = self.process.communicate()
             err += "\nended by the test after %d s" % LIMIT
-        self.err = err
-        self.lines = [l for l in err.splitlines() if l.strip() and not l.lstrip().startswith(LAUNCHER) and " warning: " not in l]
-        self.status = self.process.returncode
+        self.err, self.status = err, self.process.returncode
+        t.check_warnings(self, self.warns, ())
+        self.lines = [l for l in self.err.splitlines() if l.strip() and not l.lstrip().startswith(LAUNCHER) and l not in self.warnings]
         return self
 
     def __str__(self):
