@@ -79,7 +79,7 @@ class Xdd(Contender):
             if row["WHAT"].strip() == "COMBINED":
                 found = {"ops": int(row["OPS"]), "elapsed_s": float(row["ELAPSEDTIMEPASS"]),
                          "iops": float(row["IOPS"]), "latency_ms": float(row["LATENCY"])}
-                # A run of a few operations has no percentile.
+                # The percentile of a few operations is empty.
                 found.update(("p%d_us" % p, float(row["LATP%d" % p]) * 1000) for p in PERCENTILES if row.get("LATP%d" % p))
                 return found
         raise Broken("xdd wrote no COMBINED line to its CSV")

@@ -33,8 +33,8 @@ def admin(*args, stdin=None):
 
 def digest(device):
     """
-    Of all that is on it, past what the page cache may hold of it. Only pieces that are not zero count, each with its place:
-    holes in the file of a loop device are not read.
+    A digest of all that is on the device, after its page cache is written back. It covers the pieces that are not all zeros,
+    each with its offset, so that holes in the file of a loop device need not be read.
     """
     subprocess.run(["blockdev", "--flushbufs", device], check=False)
     h = hashlib.sha256()

@@ -51,8 +51,8 @@ def environment(**more):
 
 class Ranks:
     """
-    xdd under mpirun: status, out, err, and the lines of err that neither mpirun says nor are warnings. A warning that `warns`
-    does not expect is a failure, as of t.command().
+    xdd under mpirun: status, out, err, and `lines`, which are err without warnings and without what mpirun itself prints. A
+    warning that `warns` does not expect is a failure, as in t.command().
     """
 
     def __init__(self, n, *words, before=(), warns=(), **more):

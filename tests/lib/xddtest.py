@@ -112,7 +112,7 @@ def diag(text):
 
 def _first_false(call):
     """The first condition of `ok(a and b, ...)`, called in frame `call`, that does not hold; "" where that is not known."""
-    # Only a failure needs these, and they take half of the time of the import.
+    # Here, because only a failure needs these modules, and their import takes as long as that of all others.
     import ast
     import inspect
     try:
@@ -348,7 +348,7 @@ def clock_environment(at=None, step=None, device=None):
 
 
 def device_environment(device):
-    """The environment of a process in virtual time with this law for files; nothing where all have real time."""
+    """The environment of a process in virtual time with this law for files; empty where processes have real time."""
     return clock_environment(device=device) if _virtual else {}
 
 
@@ -582,8 +582,8 @@ def drain(reader):
 
 def noise(size, draw=os.urandom):
     """
-    Bytes in which no block of 4 KiB is there twice, up to 256 MiB: a piece of chance, turned by one byte more each time. To
-    draw all of them takes longer than what most tests do with them.
+    Random bytes without a repeated block of 4 KiB, up to 256 MiB: one random piece, rotated by a byte more each time. To draw
+    all of them would take longer than most tests.
     """
     piece = draw(64 << 10)
     return b"".join(piece[n:] + piece[:n] for n in range(-(-size // len(piece))))[:size]
