@@ -12,6 +12,8 @@ import xddtest as t
 XDD = os.path.join(os.environ["TOP_BUILDDIR"], "tests", "lib", "xdd-example")
 SIZE = "-reqsize 4 -numreqs 256 -dp sequenced -queuedepth 4"
 
+os.chdir(t.tmp())
+
 
 def xdd(words):
     return t.command([XDD] + words.split())

@@ -59,13 +59,13 @@ def new_key(path):
 
 
 def xddcp(*args, prefix=(), **kwargs):
-    """Run contrib/xddcp with the xdd under test, after the words of `prefix`."""
+    """Run contrib/xddcp with the xdd under test, after the words of `prefix`, in the directory of the test, where -w writes its logs."""
     env = dict(kwargs.pop("env", None) or os.environ)
     env["PATH"] = os.path.dirname(os.path.abspath(t.XDD)) + ":" + env.get("PATH", "")
     if "strace" in prefix:
         # The leak sanitizer and strace exclude each other.
         env["ASAN_OPTIONS"] = env.get("ASAN_OPTIONS", "") + ":detect_leaks=0"
-    return t.command([*prefix, XDDCP, *args], env=env, **kwargs)
+    return t.command([*prefix, XDDCP, *args], env=env, **{"cwd": t.tmp(), **kwargs})
 
 
 # ---- files of tests of copies ----
