@@ -403,7 +403,7 @@ def test_starved():
 
 
 def test_quota():
-    """A quota this small is used up early in each period, however many others run."""
+    """A quota this small is used up early in each period; see cpu_quota()."""
     with xddsys.cpu_quota(2) as words:
         if not words:
             return t.skip("CPU quota", xddsys.sys_why())
