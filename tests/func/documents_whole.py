@@ -10,6 +10,7 @@ import json
 import os
 import re
 
+import xddjson
 import xddkinds
 import xddtest as t
 import xddwhole
@@ -190,20 +191,14 @@ def settle(name):
         document = json.load(f)
     if "environment" in document:
         document["environment"] = ENVIRONMENT
-    with open(name, "w", encoding="utf-8") as f:
-        f.write(json.dumps(document))
+    xddjson.write(name, document)
     return document
-
-
-def save(name, document):
-    with open(name, "w", encoding="utf-8") as f:
-        f.write(json.dumps(document))
 
 
 def make_hosts():
     """Documents of three hosts, of which one began later and has another plan."""
     for number, (name, late_ns) in enumerate((("one", 0), ("two", 3000000), ("three", 0)), 1):
-        save("h%d.json" % number, host("r%d.json" % (number if number < 3 else 1), name, late_ns, number))
+        xddjson.write("h%d.json" % number, host("r%d.json" % (number if number < 3 else 1), name, late_ns, number))
 
 
 def host(file, name, late_ns, depth):
@@ -222,14 +217,14 @@ def host(file, name, late_ns, depth):
 
 def make_others():
     """Hosts with -stonewall; 19 hosts of which 18 have fewer passes; a run that failed and says so."""
-    save("i1.json", host("w1.json", "one", 0, 3))
-    save("i2.json", host("w2.json", "two", 1000000, 3))
+    xddjson.write("i1.json", host("w1.json", "one", 0, 3))
+    xddjson.write("i2.json", host("w2.json", "two", 1000000, 3))
     for number in range(1, 20):
         document = host("r1.json", "node%02d" % number, number * 100000, 3)
         if number > 1:
             document["results"] = [r for r in document["results"] if r.get("pass") != 5]
         document["messages"] = [{"level": "error" if number % 2 else "warning", "text": "target 0: %d of 9 failed" % number}]
-        save("k%02d.json" % number, document)
+        xddjson.write("k%02d.json" % number, document)
     failed = host("r1.json", "failed", 0, 4)
     failed.update(status=6, partial=True, end="errors", messages_left_out=2, messages=[
         {"level": level, "text": "target %d, dev.a: %s %d bytes at %d of p99.9" % (n % 3, what, 4096 * n, n)}
@@ -237,7 +232,7 @@ def make_others():
     for row in failed["results"]:
         row.update(errors=3, outstanding=1, miscompares=2, partial=True)
     failed["environment"] = dict(ENVIRONMENT, host={"name": "failed"}, extra={"member%d" % n: n for n in range(30)})
-    save("e1.json", failed)
+    xddjson.write("e1.json", failed)
 
 
 def change(at, path, value):
@@ -264,7 +259,7 @@ def changed(document, edits):
 def wrong(name, value):
     """Status and messages for a document with that member."""
     with open("r1.json", encoding="utf-8") as f:
-        save("wrong.json", changed(json.load(f), {name: value}))
+        xddjson.write("wrong.json", changed(json.load(f), {name: value}))
     run = t.command([t.XDD, "combine", "wrong.json", "h2.json"], step=0)
     return ["%s %r: status %s" % (name, value, run.status)] + ["error: " + line for line in text(run.err)]
 
@@ -284,8 +279,8 @@ def together():
         with open(name, encoding="utf-8") as f:
             hosts.append(f.read())
     for first, second, words in TOGETHER:
-        save("x1.json", changed(json.loads(hosts[0]), first))
-        save("x2.json", changed(json.loads(hosts[1]), second))
+        xddjson.write("x1.json", changed(json.loads(hosts[0]), first))
+        xddjson.write("x2.json", changed(json.loads(hosts[1]), second))
         run = t.command([t.XDD, "combine", *words.split(), "x1.json", "x2.json", "-jsonout", "x.json"], step=0)
         own = text(run.out) + ["error: " + line for line in text(run.err)]
         if os.path.exists("x.json"):
@@ -346,9 +341,9 @@ def test_commands():
             make_others()
         if "m1.json" in words:
             grid = xddkinds.made_sweep([("queuedepth", ["1", "2", "4"]), ("reqsize", ["4k", "16k"])])
-            save("m1.json", xddkinds.made_curve())
-            save("m2.json", grid)
-            save("m3.json", xddkinds.changed_sweep(grid, (2, .5, 2, .5, 1, 1.1)))
+            xddjson.write("m1.json", xddkinds.made_curve())
+            xddjson.write("m2.json", grid)
+            xddjson.write("m3.json", xddkinds.changed_sweep(grid, (2, .5, 2, .5, 1, 1.1)))
         got += said(words, law)
     got += [line for member in WRONG for line in wrong(*member)]
     got += together()

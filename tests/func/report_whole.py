@@ -10,6 +10,7 @@ import json
 import os
 import re
 
+import xddjson
 import xddkinds
 import xddpage
 import xddtest as t
@@ -26,18 +27,13 @@ def line(element):
     return element.text()
 
 
-def written(directory, file, document):
-    with open(os.path.join(directory, file), "w", encoding="utf-8") as f:
-        f.write(json.dumps(document))
-
-
 def said(name, documents, *words):
     """A line for each part of the page of these documents."""
     directory = t.path(name.replace(" ", "-"))
     os.mkdir(directory)
     files = ["%s.json" % letter for letter, _ in zip("abc", documents)]
     for file, document in zip(files, documents):
-        written(directory, file, document)
+        xddjson.write(os.path.join(directory, file), document)
     run = t.command([t.XDD, "report", *words, *files], cwd=directory)
     t.equal((run.status, run.err), (0, ""), name + ": a page", run)
     version = t.xdd("-version").out.split()[2]
@@ -268,7 +264,7 @@ def judged(name, a, b, limits):
     os.mkdir(directory)
     files = [["%s%d.json" % (side, n) for n in range(len(own))] for side, own in (("a", a), ("b", b))]
     for file, document in zip(files[0] + files[1], a + b):
-        written(directory, file, document)
+        xddjson.write(os.path.join(directory, file), document)
     limit = ["-failif", limits] if limits else []
     run = t.command([t.XDD, "compare", *limit, *files[0], *(["--"] if len(a) + len(b) > 2 else []), *files[1]], cwd=directory)
     lines = ["==== " + name, "status: %s" % run.status] + [line.rstrip() for line in (run.out + run.err).splitlines() if line.strip()]
@@ -296,12 +292,12 @@ def wrong():
     cases = [(made_run(NARROW), *case) for case in WRONG_RUN] + [(xddkinds.made_sweep([("queuedepth", ["1", "2"])]), *case) for case in WRONG_SWEEP]
     for document, name, value in cases:
         at, *path = copy.deepcopy(document), *name.split(".")
-        written(directory, "ok.json", at)
+        xddjson.write(os.path.join(directory, "ok.json"), at)
         changed = at
         for part in path[:-1]:
             at = at[int(part) if isinstance(at, list) else part]
         at[int(path[-1]) if isinstance(at, list) else path[-1]] = value
-        written(directory, "wrong.json", changed)
+        xddjson.write(os.path.join(directory, "wrong.json"), changed)
         run = t.command([t.XDD, "compare", "wrong.json", "ok.json"], cwd=directory)
         lines += ["==== %s %r: status %s" % (name, value, run.status)] + run.err.splitlines() + run.out.splitlines()[-2:]
     for name, text in (("empty", ""), ("cut", '{"format": "xdd'), ("bare", "5"), ("a list", "[]"), ("twice", '{"format": 1, "format": 2}'), ("more", "{} {}"),
