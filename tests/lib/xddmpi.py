@@ -51,12 +51,11 @@ def environment(**more):
 
 class Ranks:
     """
-    xdd under mpirun: status, out, err, and `lines`, which are err without warnings and without what mpirun itself prints. A
-    warning that `warns` does not expect is a failure, as in t.command().
+    xdd under mpirun: status, out, err, and `lines`, which are err without what mpirun itself prints. A warning that the test
+    does not tolerate is a failure, as in t.command().
     """
 
-    def __init__(self, n, *words, before=(), warns=(), **more):
-        self.warns = warns
+    def __init__(self, n, *words, before=(), **more):
         self.args = ["mpirun", "-np", str(n), *before, t.XDD, *map(str, words)]
         self.process = subprocess.Popen(self.args, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                         text=True, cwd=t.tmp(), env=environment(**more), start_new_session=True)
@@ -84,8 +83,8 @@ class Ranks:
             self.out, err = self.process.communicate()
             err += "\nended by the test after %d s" % LIMIT
         self.err, self.status = err, self.process.returncode
-        t.check_warnings(self, self.warns, ())
-        self.lines = [l for l in self.err.splitlines() if l.strip() and not l.lstrip().startswith(LAUNCHER) and l not in self.warnings]
+        t.check_warnings(self, (), ())
+        self.lines = [l for l in self.err.splitlines() if l.strip() and not l.lstrip().startswith(LAUNCHER)]
         return self
 
     def __str__(self):
