@@ -59,7 +59,7 @@ def new_key(path):
 
 
 def xddcp(*args, prefix=(), **kwargs):
-    """Run contrib/xddcp with the xdd under test, after the words of `prefix`; -w writes its logs below the directory of the test."""
+    """Run contrib/xddcp with the xdd under test, after the words of `prefix`; -w writes its logs in the test's directory."""
     env = dict(kwargs.pop("env", None) or os.environ)
     env["PATH"] = os.path.dirname(os.path.abspath(t.XDD)) + ":" + env.get("PATH", "")
     if "strace" in prefix:

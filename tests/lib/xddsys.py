@@ -222,8 +222,8 @@ def tmpfs(name, size):
 
 def cpu_quota(percent):
     """
-    control_group() that may use so much of one processor. Its weight is the greatest, so that it has used up its quota early in
-    each period, whatever else runs: what others take of its time is not stopped by the quota.
+    control_group() that may use so much of one processor. It has the greatest weight: beside other work, too, it uses up its
+    quota early in each period, and so the quota limits it and not the other work.
     """
     period_us = 100000
     quota_us = period_us * percent // 100
