@@ -16,7 +16,8 @@ import xddterm
 import xddtest as t
 
 KIB, MIB = 1 << 10, 1 << 20
-SHORT = ("-seconds", "0.6")
+SHORT = ("-seconds", "0.3")
+STEP = "50000,idle"  # of each reading of the clock: 10,000 operations at depth 1 take a second
 PHASES = ["sequential", "random", "random"]
 SCALES = {"": 1, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 TIMES = {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9, "min": 60e9}
@@ -25,7 +26,11 @@ ROW = re.compile(r"^(sequential|random) (?:(\d+) (KiB|MiB), depth |x)(\d+) +([\d
 
 
 def check(*words, **kwargs):
-    return t.command([t.XDD, *[str(w) for w in words]], **kwargs)
+    return t.command([t.XDD, *[str(w) for w in words]], step=STEP, **kwargs)
+
+
+def on_terminal(*words, **kwargs):
+    return xddterm.on_terminal([t.XDD, *words, *SHORT], step=STEP, **kwargs)
 
 
 def data(name, size):
@@ -143,18 +148,18 @@ def test_widths():
         return
     file = data("a-long-name-" + "x" * 100, 1 * MIB)
     for columns in (60, 80, 120, 200):
-        screen = xddterm.on_terminal([t.XDD, os.path.basename(file), *SHORT], columns=columns, cwd=t.tmp())
+        screen = on_terminal(os.path.basename(file), columns=columns, cwd=t.tmp())
         lines = [line for line in screen.lines if not re.search(r"x{30}", line) or "..." in line]
         t.ok(screen.status == 0 and max(map(len, lines)) <= columns,
              "on a terminal of %d columns no line is longer, except a name in a command" % columns, screen)
         t.equal(len(rows("\n".join(screen.lines))), 3, "and the table is whole", screen)
     device = s.loop_device(file)
     if device:
-        screen = xddterm.on_terminal([t.XDD, device, *SHORT], columns=60)
+        screen = on_terminal(device, columns=60)
         t.ok(max(map(len, screen.lines)) <= 60, "long names of other files are folded", screen)
     else:
         t.skip("long names of other files are folded", s.sys_why())
-    screen = xddterm.on_terminal([t.XDD, file, *SHORT], columns=20)
+    screen = on_terminal(file, columns=20)
     t.equal(screen.status, 0, "a terminal of 20 columns gets the text of 60", screen)
 
 
@@ -383,7 +388,7 @@ def test_progress():
     if not t.have_terminals():
         t.skip("progress", "no pseudo-terminals")
         return
-    screen = xddterm.on_terminal([t.XDD, data("shown", 64 * KIB), *SHORT])
+    screen = on_terminal(data("shown", 64 * KIB))
     t.ok("1 of 3, sequential" in screen.text and "3 of 3, random" in screen.text, "a terminal shows which measurement runs",
          screen.text)
     t.ok(not any("1 of 3" in line for line in screen.lines), "and the result has no trace of it", screen)
