@@ -58,10 +58,10 @@ ADDRESS = re.compile(r"\b192\.168\.(\d+\.\d+)\b")
 SMALLER = [(re.compile(pattern), most) for pattern, most in (
     (r"(-mbytes )(\d+)\b(?!%)", 8), (r"(-gbytes )(\d+)\b(?!%)", 0.008), (r"(-bytes )(\d+)(?=[GT]i?B?\b)", 0.008),
     (r"(-bytes )(\d+)(?=Mi?B?\b)", 8),
-    (r"(-(?:timelimit|runtime|seconds|each) )(\d+)(?=s?\b(?![%.])(?!.* -heartbeat ))", 0.1),
+    (r"(-(?:timelimit|runtime|seconds|each) )(\d+)(?=s?\b(?![%.])(?!.* -heartbeat ))", 0.05), (r"(-passes )(\d+)\b", 5),
     # A beat sees no operation where the machine stood still for so long.
     (r"(-(?:timelimit|runtime) )(\d+)(?=s?\b.* -heartbeat )", 2),
-    (r"(-(?:timelimit|runtime) )(\d+)(?=min\b)", 0.005), (r"(-numreqs )(\d+)\b", 2000), (r"(-(?:intervals|warmup) )(\d+)(?=s?\b)", 0.05),
+    (r"(-(?:timelimit|runtime) )(\d+)(?=min\b)", 0.005), (r"(-numreqs )(\d+)\b", 2000), (r"(-(?:intervals|warmup) )(\d+)(?=s?\b)", 0.02),
     (r"(-heartbeat )(\d+)(?=s?\b)", 0.5), (r"(-hogmemory )(\d+)(?=%)", 1), (r"(seek range |random range )(\d{6,})\b", 400000),
     (r"(-startoffset |-seek range |random range )(\d+)(?=[GT]i?B?\b)", 0.1), (r"(\+ )(20)(?=\)\))", 4))]
 # An example needs what the machine of the test may lack.
@@ -272,7 +272,7 @@ class Document:
             command = pattern.sub(lambda m, most=most: m.group(1) + ("%g" % min(float(m.group(2)), most)), command)
         checks = re.match(r"xdd (?:check )?([^-\s]\S*)(?: [^-\s]\S*)*$", command)
         if checks and checks[1] not in COMMANDS and not full_size:
-            command += " -seconds 1"
+            command += " -seconds 0.4"
         return command
 
     def there(self, text):
