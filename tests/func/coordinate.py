@@ -56,7 +56,7 @@ def traced(calls, *args, clock=None):
     for name, value in (clock or {}).items():
         env += ["-E", "%s=%s" % (name, value)] if name != "ASAN_OPTIONS" else []
     env += ["-E", "ASAN_OPTIONS=" + (clock or os.environ).get("ASAN_OPTIONS", "") + ":detect_leaks=0"]
-    run = t.command(["strace", "-f", "-y", "-s", "0", "-o", log, "-e", "signal=none", "-e", "trace=" + calls] + env +
+    run = t.command(["strace", "-f", "--seccomp-bpf", "-y", "-s", "0", "-o", log, "-e", "signal=none", "-e", "trace=" + calls] + env +
                     t.xdd_words(*args), timeout=LIMIT_S)
     return run, log
 

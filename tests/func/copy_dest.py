@@ -95,7 +95,7 @@ def test_holes():
 def traced(words, source, place):
     """The sides that open with O_DIRECT (r: source, w: destination), and (descriptor, offset, size) of the writes, in their order."""
     log = t.path("strace.out")
-    run = copy(*words, source, place, prefix=("strace", "-f", "-o", log, "-e", "trace=openat,open,pwrite64"))
+    run = copy(*words, source, place, prefix=("strace", "-f", "--seccomp-bpf", "-o", log, "-e", "trace=openat,open,pwrite64"))
     direct, writes = set(), []
     with open(log, encoding="utf-8", errors="replace") as file:
         for line in file:

@@ -654,7 +654,7 @@ def test_order(directory):
     with Rig(FAKE.ssh, FAKE.place, directory) as rig:
         log = os.path.join(rig.directory, "trace")
         # Complete lines, in the order in which the calls ended; each thread has its own descriptors open.
-        status, err, _ = rig.copy("-R", prefix=("strace", "-f", "-qq", "-y", "-z", "-o", log, "-s", "200", "-E",
+        status, err, _ = rig.copy("-R", prefix=("strace", "-f", "--seccomp-bpf", "-qq", "-y", "-z", "-o", log, "-s", "200", "-E",
                                                 "ASAN_OPTIONS=detect_leaks=0", "-e",
                                                 "trace=fsync,fdatasync,syncfs,renameat,renameat2,write,pwrite64"))
         with open(log, encoding="utf-8", errors="replace") as f:

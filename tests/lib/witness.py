@@ -202,7 +202,7 @@ class _Straced:
     def __init__(self, size):
         self.size = size
         self.file = t.path("witness.%d" % os.getpid())
-        self.prefix = ["strace", "-f", "-o", self.file, "-e", "signal=none", "-e", "trace=pread64,pwrite64",
+        self.prefix = ["strace", "-f", "--seccomp-bpf", "-o", self.file, "-e", "signal=none", "-e", "trace=pread64,pwrite64",
                        "-e", "raw=pread64,pwrite64"]
 
     def __enter__(self):

@@ -36,7 +36,7 @@ def calls(*args, inject=(), only=None, **kwargs):
     calls.n += 1
     log, csv = t.path("calls.%d" % calls.n), t.path("calls.%d.csv" % calls.n)
     env = s._sanitizer_options("ASAN_OPTIONS", "detect_leaks=0")
-    words = ["strace", "-f", "-y", "-s", "0", "-o", log, "-E", "ASAN_OPTIONS=" + env, "-e", "signal=none", "-e",
+    words = ["strace", "-f", "--seccomp-bpf", "-y", "-s", "0", "-o", log, "-E", "ASAN_OPTIONS=" + env, "-e", "signal=none", "-e",
              "trace=openat,close,unlink,fdatasync,fallocate,ftruncate,pwrite64"]
     for path in [only] + ["/proc/self/fd/%d" % fd for fd in range(3, 40)] if only else []:
         words += ["-P", path]
