@@ -85,8 +85,8 @@ def test_words():
 
 
 def test_before_setup():
-    """During a long setup before the first pass, here of a table of 1 GB, the heartbeat shows WAITING."""
-    run = t.xdd(*"-op noop -targets 2 null null -reqsize 4 -timelimit 0.4 -ts size 6000000 summary -heartbeat 0.01 ops bw pct etc "
+    """During a long setup before the first pass, here of a table of 200 MB, the heartbeat shows WAITING."""
+    run = t.xdd(*"-op noop -targets 2 null null -reqsize 4 -timelimit 0.1 -ts size 1000000 summary -heartbeat 0.01 ops bw pct etc "
                 "lat".split(), real=True)  # the setup takes real time
     beats = lines(run)
     begun = next((i for i, line in enumerate(beats) if "[" in line), len(beats))
