@@ -131,7 +131,7 @@ def test_system_calls():
     """An operation makes the system calls of its transfer and no others, whatever is recorded of it."""
     if not s.can_trace():
         return t.skip("system calls of an operation", s.sys_why())
-    file, few, many = t.make_file("calls", 256 * KIB), 500, 4500
+    file, few, many = t.make_file("calls", 256 * KIB), 500, 1500
     transfer = {"psync": {"pread64": 1}, "libaio": {"io_submit": 1, "io_getevents": 1}, "io_uring": {"io_uring_enter": 2},
                 "mmap": {}, "stdio": {"read": 1, "lseek": 1}, "null": {}}
     recorded = "-latency percentiles 50,99 -ts summary -ts output".split() + [t.path("calls.ts"), "-qthreadinfo", "-rwratio", 100]
