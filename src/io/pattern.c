@@ -216,7 +216,7 @@ generate_avx512(const uint64_t state[STATE][LANES], uint8_t *out)
 #endif
 
 #if __has_include(<sys/platform/x86.h>)
-/* What glibc has found. The compiler's own function would ask the processor at each start. */
+/* glibc knows the features. The compiler's own function asks the processor at each start. */
 #define HAVE(feature) CPU_FEATURE_ACTIVE(feature)
 #else
 #define HAVE(feature) false
