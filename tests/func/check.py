@@ -17,7 +17,7 @@ import xddtest as t
 
 KIB, MIB = 1 << 10, 1 << 20
 SHORT = ("-seconds", "0.3")
-STEP = "50000,idle"  # of each reading of the clock: 10,000 operations at depth 1 take a second
+STEP = "50000,idle"  # nanoseconds that pass with each reading of the clock: an operation at depth 1 has two
 PHASES = ["sequential", "random", "random"]
 SCALES = {"": 1, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 TIMES = {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9, "min": 60e9}

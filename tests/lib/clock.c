@@ -21,7 +21,8 @@
  * as long as the law says, and so many at once are served (1), in the order of their arrival. LAW
  * is a list of times in nanoseconds that is gone through again and again ("1000000,2000000*20":
  * one operation of 1 ms, and then 20 of 2 ms),
- * "exponential:MEAN", or "hang:N,TIMES": operation N, from 0, and all after it never end.
+ * "exponential:MEAN", or "hang:N,TIMES": operation N, from 0, and all after it never end. The files
+ * are read and written through the page cache.
  *
  * Other programs that the process starts, and xdd below them, follow: the former have real time.
  *
@@ -1108,8 +1109,8 @@ static bool is_hidden(const char *path)
 }
 
 /*
- * The law says how long an operation on the device takes, so the file system need not read its disk
- * for each one. The file is opened for direct I/O first: a file system that has none refuses it.
+ * The law says how long an operation takes: reading a disk for each one would add real time only.
+ * The file has been opened for direct I/O before: a file system that has none has refused it.
  */
 static void leave_direct(int fd, int flags)
 {

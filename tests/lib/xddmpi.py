@@ -43,8 +43,8 @@ def environment(**more):
     env = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
                OMPI_MCA_btl_vader_single_copy_mechanism="none", OMPI_MCA_rmaps_base_oversubscribe="1",
                OMPI_MCA_hwloc_base_binding_policy="none", TMPDIR=t.short_tmp(),
-               # All ranks are on this host, and none is placed near a device: Open MPI need not look for networks and
-               # devices, which takes it half of the processor time of a run, and half of its length.
+               # All ranks are on this host, and none is placed near a device. Looking for networks and devices takes Open
+               # MPI half of the processor time of a short run.
                OMPI_MCA_pml="ob1", OMPI_MCA_btl="self,vader", HWLOC_COMPONENTS="-pci,-linuxio")
     # Open MPI itself does not free all that it has.
     env["ASAN_OPTIONS"] = env.get("ASAN_OPTIONS", "") + ":detect_leaks=0"

@@ -271,9 +271,9 @@ def virtual_time():
     For a test about time: skip it where commands do not run in virtual time (tests/lib/clock.c). There a wait takes no time,
     a run is the same each time, and Run.seconds is exact. `at` of a command is what happens when, by seconds: a signal,
     "+SECONDS" for a process that stands still for so long, or the words of another command, which runs to its end. `step`
-    lets work take time: so many nanoseconds for each reading of the clock. `device` is a law for files:
-    "part-of-name 1000000,2000000 [servers]" (ns), "... exponential:1000000", "... hang:7,1000". `real=True` keeps a command
-    in real time. In tests that do not call this, work takes a microsecond for each reading.
+    lets work take time: so many nanoseconds for each reading of the clock; with "NS,idle" no thread works in that time.
+    `device` is a law for files: "part-of-name 1000000,2000000 [servers]" (ns), "... exponential:1000000", "... hang:7,1000".
+    `real=True` keeps a command in real time. In tests that do not call this, work takes a microsecond for each reading.
     """
     global _step_ns
     _step_ns = 0
