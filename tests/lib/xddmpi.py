@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import subprocess
+import tempfile
 
 import xddtest as t
 
@@ -39,10 +40,18 @@ def needed():
         t.skip_all(reason)
 
 
+def _fresh_directory():
+    """
+    A directory for one mpirun. Of two that begin at the same time in one directory, the second may fail: both find that there
+    is no ompi.HOST.USER, and make it.
+    """
+    return tempfile.mkdtemp(prefix="", dir=t.short_tmp())
+
+
 def environment(**more):
     env = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
                OMPI_MCA_btl_vader_single_copy_mechanism="none", OMPI_MCA_rmaps_base_oversubscribe="1",
-               OMPI_MCA_hwloc_base_binding_policy="none", TMPDIR=t.short_tmp(),
+               OMPI_MCA_hwloc_base_binding_policy="none", TMPDIR=_fresh_directory(),
                # All ranks are on this host, and none is placed near a device. Looking for networks and devices takes Open
                # MPI half of the processor time of a short run.
                OMPI_MCA_pml="ob1", OMPI_MCA_btl="self,vader", HWLOC_COMPONENTS="-pci,-linuxio")
