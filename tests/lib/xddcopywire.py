@@ -247,7 +247,7 @@ class Stream:
 
     def __init__(self, read_fd, write_fd, limit_s=60):
         self.read_fd, self.write_fd = read_fd, write_fd
-        self.sent, self.seen = 0, []
+        self.sent, self.seen, self.unread = 0, [], b""
         self.until = time.monotonic() + limit_s
         self.errors = []  # texts of ERROR and CANCEL
         self.failures = []
@@ -280,20 +280,26 @@ class Stream:
     def block(self, number, offset, data, **fields):
         return self.send(BLOCK, data, target=number % 2 ** 32, pass_=number >> 32, offset=offset, **fields)
 
-    def _bytes(self, n, for_s=None):
-        data = b""
-        while len(data) < n:
+    def _peek(self, n, for_s=None):
+        """The next `n` bytes, which stay; None if the end comes first. What has come before Ended stays as well."""
+        while len(self.unread) < n:
             if not select.select([self.read_fd], [], [], self._left(for_s))[0]:
                 raise Ended("nothing comes")
-            piece = os.read(self.read_fd, n - len(data))
+            piece = self._read(n - len(self.unread))
             if not piece:
                 return None
-            data += piece
-        return data
+            self.unread += piece
+        return self.unread[:n]
+
+    def _read(self, n):
+        return os.read(self.read_fd, n)
+
+    def _take(self, n):
+        self.unread = self.unread[n:]
 
     def receive_header(self, for_s=None):
         """The next message, as (fields, body); (None, b"") at the end. Of all kinds."""
-        raw = self._bytes(w.HEADER_BYTES, for_s)
+        raw = self._peek(w.HEADER_BYTES, for_s)
         if raw is None:
             return None, b""
         names = ("magic", "version", "kind", "target", "connection", "pass", "zero", "length", "sequence", "offset")
@@ -301,9 +307,11 @@ class Stream:
         if raw != w.header(h["kind"], h["target"], h["connection"], h["pass"], h["length"], h["sequence"], h["offset"],
                            digest_=struct.unpack_from("<QQ", raw, 48), code=raw[64:80]):
             raise AssertionError("a header that doc/wire.md does not allow: %s" % raw.hex())
-        body = self._bytes(h["length"])
-        if body is None:
+        whole = self._peek(w.HEADER_BYTES + h["length"])
+        if whole is None:
             return None, b""
+        self._take(len(whole))
+        body = whole[w.HEADER_BYTES:]
         if w.digest(body) != struct.unpack_from("<QQ", raw, 48):
             raise AssertionError("%s has a wrong digest" % NAMES.get(h["kind"]))
         return h, body
@@ -364,11 +372,11 @@ class DataConnection(Stream):
         code = hmac.new(self.key, raw[:64], hashlib.sha256).digest()[:16]
         return self.raw(w.header(kind, body=body, code=code, **fields) + body)
 
-    def _bytes(self, n, for_s=None):
+    def _read(self, n):
         try:
-            return super()._bytes(n, for_s)
+            return super()._read(n)
         except ConnectionResetError:
-            return None
+            return b""
 
     def close(self):
         self.socket.close()
@@ -397,9 +405,10 @@ class Server(Stream):
     def _line(self):
         line = b""
         while not line.endswith(b"\n"):
-            piece = self._bytes(1)
+            piece = self._peek(1)
             if piece is None:
                 raise Ended("no banner: %r" % line)
+            self._take(1)
             line += piece
         return line
 
