@@ -161,6 +161,24 @@ def test_end_of_lost():
     t.equal((status, results[2], early), (114, c.LOST, True), "it ends once all data has come", (results, s.failures))
 
 
+def test_peer():
+    """The peer of these tests keeps the part of a message that has come when it stops waiting for the rest."""
+    ends = os.pipe()
+    peer = c.Stream(*ends)
+    message = w.header(c.WANT, body=b"body", connection=c.CHANNEL, sequence=0) + b"body"
+    for part in (message[:9], message[9:len(message) - 1]):
+        os.write(ends[1], part)
+        try:
+            found = peer.receive(0)
+        except c.Ended:
+            found = "nothing"
+        t.equal(found, "nothing", "%d bytes of a message: it waits" % len(part))
+    os.write(ends[1], message[-1:])
+    t.equal(peer.receive(0), (c.WANT, b"body"), "and receives it whole")
+    for end in ends:
+        os.close(end)
+
+
 def test_destinations():
     """Wants and results that do not fit what was offered end the copy."""
     before = {name: os.lstat(os.path.join(tree(), name)) for name in os.listdir(tree())}
