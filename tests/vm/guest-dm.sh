@@ -66,14 +66,32 @@ test_flakey() {
 	counts_are 0 0 "$1: flakey: writes, counts"
 }
 
-# 64 operations at depth 32 on a device that takes 200 ms for each: they do not wait for each other. One round would take
-# 0.2 s, two take 0.4 s. dm-delay counts from the last tick of the guest, which may be late.
+# waiting DEVICE: so many of its reads are delayed.
+waiting() {
+	dmsetup status "$1" | awk '{ print $4 }'
+}
+
+# wait_for_reads DEVICE COUNT: until so many reads are delayed.
+wait_for_reads() {
+	wait_for 20 eval "[ \"\$(waiting $1)\" -ge $2 ]"
+}
+
+# 64 operations at depth 32 on a device that keeps each: 32 are outstanding, the others come once it keeps no more.
 test_delay() {
-	xdd -dio -ioengine "$1" -op read -targets 1 /dev/mapper/slow -blocksize 512 -reqsize 8 -numreqs 64 \
-		-queuedepth 32
-	tap_status_is 0 "$1: a slow device"
-	tap_check "$1: a slow device: $(column Elapsed) s" \
-		awk -v s="$(column Elapsed)" 'BEGIN { exit !(s >= 0.3 && s < 6) }'
+	delay=$(dmsetup table kept)
+	"$XDD" -dio -ioengine "$1" -op read -targets 1 /dev/mapper/kept -blocksize 512 -reqsize 8 -numreqs 64 \
+		-queuedepth 32 >"$tap_out" 2>"$tap_err" &
+	pid=$!
+	wait_for_reads kept 32
+	tap_is "$(waiting kept)" 32 "$1: a device that keeps operations: 32 are outstanding"
+	echo "$delay" | sed 's/[0-9]*$/0/' | dmsetup reload kept
+	dmsetup suspend --noudevsync kept
+	dmsetup resume --noudevsync kept
+	wait "$pid"
+	tap_is "$? $(column Ops)" "0 64" "$1: and all complete once it keeps none"
+	echo "$delay" | dmsetup reload kept
+	dmsetup suspend --noudevsync kept
+	dmsetup resume --noudevsync kept
 }
 
 # 128 outstanding when time is over: none is issued after that, all are waited for and counted.
@@ -86,17 +104,12 @@ test_time_limit() {
 	tap_is "$(column Bytes_Xfered)" $((ops * 4096)) "$1: a time limit with 128 outstanding: bytes"
 }
 
-# waiting COUNT: the slow device has so many reads to answer.
-waiting() {
-	[ "$(dmsetup status slow | awk '{ print $4 }')" -ge "$1" ]
-}
-
 # SIGINT with 128 outstanding: xdd waits for them, and writes the results.
 test_interrupt() {
 	"$XDD" -dio -ioengine "$1" -op read -targets 1 /dev/mapper/slow -blocksize 512 -reqsize 8 -seek none \
 		-queuedepth 128 -timelimit 60 >"$tap_out" 2>"$tap_err" &
 	pid=$!
-	wait_for 20 waiting 128
+	wait_for_reads slow 128
 	kill -INT "$pid"
 	wait "$pid"
 	tap_is "$?" 5 "$1: SIGINT with 128 outstanding: status 5"
@@ -115,7 +128,7 @@ setup() {
 4096 8 error
 4104 $((SECTORS - 4104)) linear /dev/nullb0 4104" &&
 		map flakey "0 $SECTORS flakey /dev/nullb0 0 0 3600 1 error_writes" &&
-		map slow "0 $SECTORS delay /dev/nullb0 0 200"
+		map slow "0 $SECTORS delay /dev/nullb0 0 200" && map kept "0 $SECTORS delay /dev/nullb0 0 600000"
 }
 
 setup || give_up "the devices"
