@@ -510,7 +510,7 @@ def test_into_itself():
             copied_into_itself(top, "%s/%s" % (top, into), what)
     top = fresh("self")
     os.makedirs(top + "/in")
-    for i in range(30000):
+    for i in range(30000 if os.environ.get("XDD_TEST_LONG") else 5000):  # The kernel lists some 1,000 at a time.
         os.mkdir("%s/in/%d" % (top, i))
     made = set(os.listdir(top + "/in"))
     for resume in ([], ["-R"]):
