@@ -9,9 +9,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#if __has_include(<sys/platform/x86.h>)
-#include <sys/platform/x86.h>
-#endif
 
 #include "xdd/base/random.h"
 
@@ -215,9 +212,8 @@ generate_avx512(const uint64_t state[STATE][LANES], uint8_t *out)
 #define generate_avx512 generate_avx2
 #endif
 
-#if __has_include(<sys/platform/x86.h>)
-/* glibc knows the features. The compiler's own function asks the processor at each start. */
-#define HAVE(feature) CPU_FEATURE_ACTIVE(feature)
+#if defined(__x86_64__)
+#define HAVE(feature) __builtin_cpu_supports(feature)
 #else
 #define HAVE(feature) false
 #endif
@@ -259,9 +255,9 @@ static void random_chunk(const struct pattern *p, struct group *g, uint64_t numb
 	}
 	seed = g->seed + number % GROUP_CHUNKS * GROUP_STEP;
 	seed_generators(splitmix64(&seed), state);
-	if (HAVE(AVX512F) && HAVE(AVX512VL))
+	if (HAVE("avx512f") && HAVE("avx512vl"))
 		generate_avx512(state, out);
-	else if (HAVE(AVX2))
+	else if (HAVE("avx2"))
 		generate_avx2(state, out);
 	else
 		generate(state, out);
