@@ -203,19 +203,16 @@ def test_measures():
 
 def test_offsets():
     """The system calls of a run."""
-    if not t.have("strace"):
-        t.skip("offsets of the system calls", "no strace")
+    if not s.can_trace():
+        t.skip("offsets of the system calls", s.sys_why())
         return
     log = t.path("trace")
     file = big()
     words = "-op read -reqsize 4k -startoffset 50% -numreqs 3".split()
-    run = t.command(["strace", "-f", "-o", log, "-e", "trace=pread64", t.XDD, "-targets", "1", file, *words])
-    if run.status:
-        t.skip("offsets of the system calls", "strace cannot trace here")
-        return
+    run = t.command(s.strace(log, "pread64") + [t.XDD, "-targets", "1", file, *words])
     with open(log, encoding="utf-8") as f:
-        calls = re.findall(r'pread64\(\d+, "x.*, (\d+), (\d+)\) = (\d+)$', f.read(), re.M)
-    t.equal([tuple(map(int, c)) for c in calls], [(4 * K, SIZE // 2 + i * 4 * K, 4 * K) for i in range(3)],
+        calls = re.findall(r"pread64\(\d+<%s>, .*, (\d+), (\d+)\) = (\d+)$" % re.escape(file), f.read(), re.M)
+    t.equal((run.status, [tuple(map(int, c)) for c in calls]), (0, [(4 * K, SIZE // 2 + i * 4 * K, 4 * K) for i in range(3)]),
             "3 reads of 4 KiB from the middle of the file")
 
 

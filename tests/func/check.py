@@ -180,8 +180,7 @@ def test_reads_only():
     file, log = data("traced", 1 * MIB), t.path("strace")
     os.chmod(file, 0o444)
     before = os.stat(file)
-    run = t.command(["strace", "-f", "-y", "-s", "64", "-o", log, "-e", "signal=none", "-e", "trace=" + READ_ONLY_CALLS,
-                     "-E", "ASAN_OPTIONS=detect_leaks=0", t.XDD, file, *SHORT])
+    run = t.command(s.strace(log, READ_ONLY_CALLS) + [t.XDD, file, *SHORT])
     with open(log) as f:
         calls = [line.split(None, 1)[1] for line in f if "(" in line]
     opened = [line for line in calls if re.match(r"open", line) and file in line]

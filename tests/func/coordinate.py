@@ -52,13 +52,8 @@ def stamped(n_targets, *args):
 
 def traced(calls, *args, clock=None):
     """Run xdd under strace, in real time without `clock`, an environment of virtual time; returns the run and the log."""
-    log, env = t.path("strace.out"), []
-    for name, value in (clock or {}).items():
-        env += ["-E", "%s=%s" % (name, value)] if name != "ASAN_OPTIONS" else []
-    env += ["-E", "ASAN_OPTIONS=" + (clock or os.environ).get("ASAN_OPTIONS", "") + ":detect_leaks=0"]
-    run = t.command(["strace", "-f", "--seccomp-bpf", "-y", "-s", "0", "-o", log, "-e", "signal=none", "-e", "trace=" + calls] + env +
-                    t.xdd_words(*args), timeout=LIMIT_S)
-    return run, log
+    log = t.path("strace.out")
+    return t.command(s.strace(log, calls, env=clock) + t.xdd_words(*args), timeout=LIMIT_S), log
 
 
 def events(targets, size, *args, clock=None):

@@ -95,21 +95,21 @@ def test_holes():
 def traced(words, source, place):
     """The sides that open with O_DIRECT (r: source, w: destination), and (descriptor, offset, size) of the writes, in their order."""
     log = t.path("strace.out")
-    run = copy(*words, source, place, prefix=("strace", "-f", "--seccomp-bpf", "-o", log, "-e", "trace=openat,open,pwrite64"))
+    run = copy(*words, source, place, prefix=s.strace(log, "openat,open,pwrite64"))
     direct, writes = set(), []
     with open(log, encoding="utf-8", errors="replace") as file:
         for line in file:
             if "O_DIRECT" in line.replace("O_DIRECTORY", "") and " = -1" not in line:
                 direct.add("r" if "O_RDONLY" in line else "w")
-            found = re.search(r"pwrite64\((\d+), .*, (\d+), (\d+)(?:\)| <unfinished)", line)
+            found = re.search(r"pwrite64\((\d+)<[^>]*>, .*, (\d+), (\d+)(?:\)| <unfinished)", line)
             if found:
                 writes.append((int(found[1]), int(found[3]), int(found[2])))
     return run, direct, writes
 
 
 def test_direct_and_ordered():
-    if not t.have("strace") or t.command(["strace", "-f", "true"]).status:
-        return t.skip("direct and ordered writes", "needs strace")
+    if not s.can_trace():
+        return t.skip("direct and ordered writes", s.sys_why())
     source, destination = fresh("source"), fresh("destination")
     data = noise(20 * MIB + 123)
     path = write(os.path.join(source, "f"), data)

@@ -654,9 +654,7 @@ def test_order(directory):
     with Rig(FAKE.ssh, FAKE.place, directory) as rig:
         log = os.path.join(rig.directory, "trace")
         # Complete lines, in the order in which the calls ended; each thread has its own descriptors open.
-        status, err, _ = rig.copy("-R", prefix=("strace", "-f", "--seccomp-bpf", "-qq", "-y", "-z", "-o", log, "-s", "200", "-E",
-                                                "ASAN_OPTIONS=detect_leaks=0", "-e",
-                                                "trace=fsync,fdatasync,syncfs,renameat,renameat2,write,pwrite64"))
+        status, err, _ = rig.copy("-R", prefix=s.strace(log, "fsync,fdatasync,syncfs,renameat,renameat2,write,pwrite64", "-z"))
         with open(log, encoding="utf-8", errors="replace") as f:
             events = order_of(f)
         dirty, wrong, renamed, unflushed = set(), [], 0, 0
@@ -789,7 +787,7 @@ def test_storage():
     if directory is None:
         t.skip("order of flushes on ext4", s.sys_why())
     elif not s.can_trace():
-        t.skip("order of flushes on ext4", "needs strace")
+        t.skip("order of flushes on ext4", s.sys_why())
     else:
         test_order(directory)
 

@@ -139,8 +139,8 @@ def test_threads_that_fail():
         return t.skip("a thread of the run that cannot be started", s.sys_why())
     own = "thread" in os.environ.get("XDD_SANITIZERS", "")   # that sanitizer has a thread of its own, the first
     for n, name in enumerate(("signals", "heartbeat", "intervals", "results manager"), 2 if own else 1):
-        run = t.command(["strace", "-f", "-qq", "-o", "/dev/null", "-e", "inject=clone,clone3:error=EAGAIN:when=%d" % n,
-                         "-E", "ASAN_OPTIONS=" + s._sanitizer_options("ASAN_OPTIONS", "detect_leaks=0"), t.XDD, "-op", "noop", "-targets", "1", "null", "-numreqs", "5", "-heartbeat", "1",
+        run = t.command(s.strace("/dev/null", "clone,clone3", "-e", "inject=clone,clone3:error=EAGAIN:when=%d" % n) +
+                        [t.XDD, "-op", "noop", "-targets", "1", "null", "-numreqs", "5", "-heartbeat", "1",
                          "-latency", "intervals", "0.1", "-debug", "task"], timeout=LIMIT_S)
         said = [re.match(r"(.*: thread \d+) (starts|ends)$", line).groups() for line in lines(run.err, "TASK")]
         starts, ends = (sorted(thread for thread, what in said if what == which) for which in ("starts", "ends"))

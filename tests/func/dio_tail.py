@@ -116,9 +116,7 @@ def test_descriptors():
     for op, depth in (("write", 1), ("write", 4), ("read", 1), ("read", 4)):
         fill(FILE, size)
         log = t.path("calls")
-        env = s._sanitizer_options("ASAN_OPTIONS", "detect_leaks=0")
-        run = t.command(["strace", "-f", "-y", "-s", "0", "-o", log, "-E", "ASAN_OPTIONS=" + env, "-e", "signal=none", "-e",
-                         "trace=pread64,pwrite64,openat,fcntl"] +
+        run = t.command(s.strace(log, "pread64,pwrite64,openat,fcntl") +
                         t.xdd_words("-op", op, "-targets", 1, FILE, *"-dio -reqsize 16 -passes 2".split(), "-bytes", size,
                                     "-queuedepth", depth), timeout=LIMIT_S)
         text = "\n".join(text for _, text in s.calls_of(log))

@@ -117,8 +117,7 @@ def test_devices():
 def traced(*args):
     """The calls of a run on its target: (call, file, offset, bytes)."""
     log = t.path("strace")
-    run = t.command(["strace", "-f", "-y", "-o", log, "-e", "signal=none", "-e", "trace=fallocate,ioctl,pread64,pwrite64", "-E",
-                     "ASAN_OPTIONS=detect_leaks=0"] + t.xdd_words(*args))
+    run = t.command(s.strace(log, "fallocate,ioctl,pread64,pwrite64") + t.xdd_words(*args))
     calls = []
     for _, text in s.calls_of(log):
         match = re.match(r"fallocate\(\d+<([^>]*)>, FALLOC_FL_KEEP_SIZE\|FALLOC_FL_PUNCH_HOLE, (\d+), (\d+) *\) += 0", text)

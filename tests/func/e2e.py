@@ -181,9 +181,7 @@ def traced(name, *words, ports=4, size=2 * MIB + 5):
     """A copy of 64 KiB blocks whose destination is traced; the copy and its writes in the order in which they ended."""
     log, file = fresh("strace"), fresh()
     copy = e.Copy(source_of(size), file, ["-blocksize", 65536, "-reqsize", 1], writes=words, ports=ports,
-                  prefix_destination=["strace", "-f", "--seccomp-bpf", "-y", "-s", "0", "-o", log, "-E",
-                                      "ASAN_OPTIONS=" + os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0", "-e", "signal=none",
-                                      "-e", "trace=pwrite64,openat"]).run()
+                  prefix_destination=s.strace(log, "pwrite64,openat")).run()
     copied(copy, name)
     return copy, s.Trace(log).of(file)
 

@@ -11,6 +11,7 @@ import time
 import xdde2e as e
 import xddhold
 import xddjson as j
+import xddsys as s
 import xddtest as t
 import xddtrace as trace
 
@@ -226,16 +227,14 @@ def bound(copy, description):
 
 
 def test_verdicts():
-    if not t.have("strace"):
-        t.skip("verdicts of slow storage", "no strace")
+    if not s.can_trace():
+        t.skip("verdicts of slow storage", s.sys_why())
         return
 
     def slow(call):
-        # The check for leaks does not work under strace. Only the call itself is to be slow: to stop a busy machine's
-        # processes at each of their other calls makes the network the limit.
-        options = "ASAN_OPTIONS=" + os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"
-        return ["strace", "-f", "--seccomp-bpf", "-qq", "-E", options, "-o", "/dev/null", "-e", "trace=" + call, "-e",
-                "inject=%s:delay_enter=10000" % call]
+        # Only the call itself is to be slow: to stop a busy machine's processes at each of their other calls makes the network the
+        # limit.
+        return s.strace("/dev/null", call, "-e", "inject=%s:delay_enter=10000" % call)
 
     t.equal(bound(e.Copy(source_of(), t.path("slow1"), BLOCKS, ports=2, prefix_source=slow("pread64")).run(), "slow reads"),
             {"the storage of the source"}, "slow reads are the limit")

@@ -13,8 +13,9 @@ import time
 import messages as m
 import xdde2e as e
 import xddports
+import xddsys as s
 import xddtest as t
-from xddresume import CTIME, OPS, PLAN, REMEDY, REQUEST, SIZE, STRACE, Resumable, fresh, sent, source
+from xddresume import CTIME, OPS, PLAN, REMEDY, REQUEST, SIZE, Resumable, fresh, sent, source
 
 LONG = os.environ.get("XDD_TEST_LONG") == "1"
 CANNOT_FLUSH = "-restart: cannot flush the target: Input/output error"
@@ -259,12 +260,12 @@ def test_frequency():
 def test_no_flush_without_writes():
     r = Resumable(frequency=0.05)
     log = fresh("strace")
-    if not t.have("strace"):
-        t.skip("nothing is flushed while nothing is written", "no strace")
+    if not s.can_trace():
+        t.skip("nothing is flushed while nothing is written", s.sys_why())
         return
     # One operation each 0.5 s: four operations, 2 s, 40 beats.
     r.source = source(4 * REQUEST)
-    r.kwargs["prefix_destination"] = [*STRACE, "-o", log, "-e", "trace=fdatasync,rename"]
+    r.kwargs["prefix_destination"] = s.strace(log, "fdatasync,rename")
     copy = r.copy(reads=["-throttle", "ops", 2]).run()
     with open(log) as f:
         text = f.read()
@@ -274,13 +275,12 @@ def test_no_flush_without_writes():
 
 
 def test_flush_fails():
-    if not t.have("strace"):
-        t.skip("a flush that fails", "no strace")
+    if not s.can_trace():
+        t.skip("a flush that fails", s.sys_why())
         return
     r = Resumable()
     # The first flush of each thread succeeds: that before any write, and one of the monitor.
-    r.kwargs["prefix_destination"] = [*STRACE, "-o", "/dev/null", "-e", "trace=fdatasync", "-e",
-                                      "inject=fdatasync:error=EIO:when=2+"]
+    r.kwargs["prefix_destination"] = s.strace("/dev/null", "fdatasync", "-e", "inject=fdatasync:error=EIO:when=2+")
     r.kwargs["warns_destination"] = [NO_MORE]
     copy = r.steady().run()
     t.equal(copy.statuses(), (6, 6), "a flush that fails: status 6 on both sides", copy)

@@ -120,8 +120,8 @@ def test_fewer_threads_do_it():
 def calls_of(args):
     """System calls of a run by name, or None."""
     log = t.path("strace.sum")
-    options = os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"
-    run = t.command(["strace", "-f", "-c", "-o", log, t.XDD] + [str(a) for a in args], env={"ASAN_OPTIONS": options})
+    run = t.command(["strace", "-f", "-c", "-o", log, t.XDD] + [str(a) for a in args],
+                    env={"ASAN_OPTIONS": t.sanitizer_options("ASAN_OPTIONS", "detect_leaks=0")})
     with open(log) as f:
         rows = [line.split() for line in f if re.match(r" *[\d.]+ +[\d.]+ +\d+ +\d+ ", line)]
     return {row[-1]: int(row[3]) for row in rows if row[-1] != "total"} if run.status == 0 else None

@@ -12,7 +12,7 @@ import subprocess
 import messages as m
 import xddsys as s
 import xddtest as t
-from xddfiles import WRITE, calls, can_trace, of, one_error, passes, run_rows, total
+from xddfiles import WRITE, calls, of, one_error, passes, run_rows, total
 
 
 def fresh(name):
@@ -55,8 +55,8 @@ def test_passes():
 def test_recreate():
     directory = fresh("recreate")
     file = os.path.join(directory, "data")
-    if not can_trace():
-        return t.skip("-recreatefiles", "no strace")
+    if not s.can_trace():
+        return t.skip("-recreatefiles", s.sys_why())
     run, _, found = calls(*WRITE, "-targets", 1, file, "-recreatefiles", "-passes", 3, "-queuedepth", 2)
     # The code that creates a file closes it, and opens it again with the flags of the run.
     t.equal([c[0] for c in of(found, file, "openat", "close", "unlink")],
@@ -122,8 +122,8 @@ def test_reopen():
 
 
 def test_times():
-    if not can_trace():
-        return t.skip("OPENTIME, CLOSETIME", "no strace")
+    if not s.can_trace():
+        return t.skip("OPENTIME, CLOSETIME", s.sys_why())
     file = t.make_file("timed", 32768)
     slow = ("openat:delay_enter=30000", "close:delay_enter=40000")
     for words, opens, closes in ((["-reopen"], [1, 1, 1], [1, 1, 1]), ([], [1, 0, 0], [0, 0, 1]),

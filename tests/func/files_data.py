@@ -13,7 +13,7 @@ import xddhold
 import xddjson
 import xddsys as s
 import xddtest as t
-from xddfiles import WRITE, calls, can_trace, of, one_error, passes, run_rows, total
+from xddfiles import WRITE, calls, of, one_error, passes, run_rows, total
 
 # The slow files of these tests are in memory.
 t.tolerate(t.CACHED)
@@ -82,7 +82,7 @@ def test_preallocate_guide():
 
 def test_pretruncate():
     file = t.make_file("cut", 100000)
-    if can_trace():
+    if s.can_trace():
         run, _, found = calls(*WRITE, "-targets", 1, file, "-pretruncate", 0, "-numreqs", 1, only=file)
         calls_wanted = ["openat", "ftruncate"] + (["pwrite64"] if not t.ENGINE else [])
         t.equal([c[0] for c in of(found, file, "openat", "ftruncate", "pwrite64")], calls_wanted,
@@ -94,7 +94,7 @@ def test_pretruncate():
         file = t.make_file("cut", before)
         run = t.xdd(*WRITE, "-targets", 1, file, "-pretruncate", after)
         t.ok(run.status == 0 and os.path.getsize(file) == after, "-pretruncate %d of %d bytes" % (after, before), run)
-    if can_trace():
+    if s.can_trace():
         file = t.make_file("fails", 4096)
         for when, status in ((1, 4), (2, 6)):
             run, _, _ = calls(*WRITE, *"-passes 2 -reopen -pretruncate 1m -preallocate 1m -targets 1".split(), file,
@@ -120,8 +120,8 @@ def test_pretruncate():
 
 
 def test_flushwrite():
-    if not can_trace():
-        return t.skip("-flushwrite", "no strace")
+    if not s.can_trace():
+        return t.skip("-flushwrite", s.sys_why())
     file = t.path("flushed")
     for n, depth, reqs in ((1, 1, 8), (3, 1, 20), (3, 4, 20), (16, 4, 20), (5, 8, 20), (21, 4, 20)):
         title = "-flushwrite %d, depth %d" % (n, depth)
@@ -170,8 +170,8 @@ def test_flushwrite():
 
 
 def test_syncwrite():
-    if not can_trace():
-        return t.skip("-syncwrite", "no strace")
+    if not s.can_trace():
+        return t.skip("-syncwrite", s.sys_why())
     files = [t.path("synced.%d" % i) for i in (0, 1)]
     for words in ([], ["-recreatefiles"], ["-queuedepth", 4], ["-nobarrier"]):
         run, rows, found = calls(*WRITE, "-passes", 3, "-syncwrite", "-targets", 2, *files, *words)

@@ -9,8 +9,9 @@ import re
 
 import xddjson
 import xddterm
+import xddsys as s
 import xddtest as t
-from xddfiles import WRITE, calls, can_trace, of, passes, total
+from xddfiles import WRITE, calls, of, passes, total
 
 if t.ENGINE:
     t.skip_all("this test sets the engine itself")
@@ -45,8 +46,8 @@ def is_one_measurement(r):
 
 
 def test_counted():
-    if not can_trace():
-        return t.skip("flushes are counted", "no strace")
+    if not s.can_trace():
+        return t.skip("flushes are counted", s.sys_why())
     file, csv = t.path("counted"), t.path("counted.csv")
     for engine in ENGINES:
         for depth in (1, 4):
@@ -73,8 +74,8 @@ def test_counted():
 
 def test_times():
     """Flushes that are delayed by 100 ms take no less, and no write takes part in one."""
-    if not can_trace():
-        return t.skip("times of flushes", "no strace")
+    if not s.can_trace():
+        return t.skip("times of flushes", s.sys_why())
     file = t.path("delayed")
     for words, n in (("-flushwrite 4", 2), ("-syncwrite", 1)):
         run, _, _ = calls(*WRITE, *words.split(), "-targets", 1, file, "-jsonout", t.path("j.json"), only=file,
@@ -113,8 +114,8 @@ def test_none():
 
 
 def test_warmup():
-    if not can_trace():
-        return t.skip("flushes of a warm-up", "no strace")
+    if not s.can_trace():
+        return t.skip("flushes of a warm-up", s.sys_why())
     file = t.path("warm")
     run, rows, found = calls(*"-op write -reqsize 4 -numreqs 20 -passes 2 -warmup 10ops -flushwrite 4 -syncwrite".split(), "-targets",
                              1, file, "-jsonout", t.path("j.json"))

@@ -69,12 +69,10 @@ def test_interrupted():
     """A signal ends a run that is still occupying memory: strace delays it between two steps."""
     if not s.can_trace():
         return t.skip("a signal while memory is occupied", s.sys_why())
-    options = os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"
     with open(t.path("out"), "wb") as out:
-        p = subprocess.Popen(["strace", "-f", "-o", "/dev/null", "-P", "/proc/meminfo", "-e", "trace=openat", "-e",
-                              "inject=openat:delay_enter=100000:when=9+"] +
+        p = subprocess.Popen(s.strace("/dev/null", "openat", "-P", "/proc/meminfo", "-e", "inject=openat:delay_enter=100000:when=9+") +
                              t.xdd_words(*NULL, "-numreqs", 4, "-hogmemory", "512m", "-verbose"), stdout=out, stderr=out,
-                             stdin=subprocess.DEVNULL, env=dict(os.environ, ASAN_OPTIONS=options))
+                             stdin=subprocess.DEVNULL)
 
     def child():
         words = read("/proc/%d/task/%d/children" % (p.pid, p.pid)).split()

@@ -228,8 +228,7 @@ def test_marked_at_once():
     if s.can_trace() is None:
         return t.skip("segments are marked for removal as soon as they are attached", s.sys_why())
     log = t.path("segments")
-    run = t.command(["strace", "-f", "-qq", "-e", "signal=none", "-e", "trace=shmget,shmat,shmctl,pread64,madvise", "-E",
-                     "ASAN_OPTIONS=detect_leaks=0", "-o", log] +
+    run = t.command(s.strace(log, "shmget,shmat,shmctl,pread64,madvise") +
                     t.xdd_words(*READ, "-targets", 1, FILE, "-numreqs", 8, "-queuedepth", 2, "-sharedmemory"))
     with open(log) as f:
         calls = [re.match(r"(\d+) +(?:<\.\.\. )?(\w+)(.*)", line).groups() for line in f]
@@ -254,8 +253,8 @@ def test_killed_in_between():
     if s.can_trace() is None or not t.have("ipcrm"):
         return t.skip("a segment that SIGKILL leaves", s.sys_why() if t.have("ipcrm") else "ipcrm is not installed")
     log = t.path("killed")
-    t.command(["strace", "-f", "-qq", "-e", "signal=none", "-e", "trace=shmget,shmat", "-e", "inject=shmat:signal=KILL",
-               "-o", log] + t.xdd_words(*READ, "-targets", 1, FILE, "-sharedmemory"))
+    t.command(s.strace(log, "shmget,shmat", "-e", "inject=shmat:signal=KILL") +
+              t.xdd_words(*READ, "-targets", 1, FILE, "-sharedmemory"))
     with open(log) as f:
         ids = re.findall(r"shmget\(.*= (\d+)$", f.read(), re.M)
     with open("/proc/sysvipc/shm") as f:
@@ -272,10 +271,10 @@ def test_killed_in_between():
 def addresses(size, *args):
     """Where the buffers of the reads are; of `size` KiB, which tells them from those of the program's loader."""
     log = t.path("addresses")
-    run = t.command(["strace", "-f", "-qq", "-e", "signal=none", "-e", "trace=pread64", "-e", "raw=pread64", "-y", "-E",
-                     "ASAN_OPTIONS=detect_leaks=0", "-o", log] + t.xdd_words(*READ, "-targets", 1, FILE, "-reqsize", size, *args))
+    run = t.command(s.strace(log, "pread64", "-e", "raw=pread64") +
+                    t.xdd_words(*READ, "-targets", 1, FILE, "-reqsize", size, *args))
     with open(log) as f:
-        found = re.findall(r"pread64\((?:0x)?\w+, (0x\w+), 0x%x," % (size * K), f.read())
+        found = re.findall(r"pread64\((?:0x)?\w+(?:<[^>]*>)?, (0x\w+), 0x%x," % (size * K), f.read())
     return run, [int(a, 16) for a in found]
 
 

@@ -7,6 +7,7 @@ import json
 import os
 
 import messages as m
+import xddsys as s
 import xddtest as t
 
 XDD = os.path.join(os.environ["TOP_BUILDDIR"], "tests", "lib", "xdd-example")
@@ -50,9 +51,9 @@ def test_tail():
 
 
 def test_system_calls():
-    if not t.have("strace"):
-        return t.skip("the system calls", "no strace")
-    run = t.command(["strace", "-f", "-qq", "-e", "signal=none", "-e", "trace=preadv2", "-o", "calls", XDD, "-op", "read", "-targets", "1", "data",
+    if not s.can_trace():
+        return t.skip("the system calls", s.sys_why())
+    run = t.command(s.strace("calls", "preadv2") + [XDD, "-op", "read", "-targets", "1", "data",
                      "-ioengine", "pvsync2", "hipri", "-reqsize", "4", "-numreqs", "16"])
     with open("calls") as f:
         calls = [line for line in f if "preadv2(" in line and "RWF_HIPRI" in line]

@@ -74,11 +74,10 @@ def test_tail():
 
 def test_passes():
     """Files of a pass are created and opened in two steps."""
-    if not t.have("strace") or t.command(["strace", "-o", "/dev/null", "true"]).status:
-        return t.skip("each pass", "needs strace")
+    if not s.can_trace():
+        return t.skip("each pass", s.sys_why())
     log = t.path("strace.out")
-    run = t.command(["strace", "-f", "-o", log, "-e", "signal=none", "-e", "trace=openat,fdatasync", "-E",
-                     "ASAN_OPTIONS=" + s._sanitizer_options("ASAN_OPTIONS", "detect_leaks=0")] +
+    run = t.command(s.strace(log, "openat,fdatasync") +
                     t.xdd_words("-targets", 1, t.path("new"), *"-op write -createnewfiles -passes 3 -reqsize 4k -numreqs 2 -osync".split()))
     with open(log) as f:
         lines = f.read()

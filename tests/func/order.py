@@ -257,7 +257,7 @@ def as_written(lines, here):
         lines = lines.replace(there, what)
     return t.command(["sh", "-c", lines], cwd=t.tmp(),
                      env={"PATH": t.path("bin") + ":" + os.environ["PATH"],
-                          "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"})
+                          "ASAN_OPTIONS": t.sanitizer_options("ASAN_OPTIONS", "detect_leaks=0")})
 
 
 def test_documented_witness():

@@ -192,8 +192,7 @@ def test_before_buffers():
     if s.can_trace() is None:
         return t.skip("threads are bound before they allocate", s.sys_why())
     log = t.path("binds")
-    run = t.command(["strace", "-f", "-qq", "-e", "signal=none", "-e", "trace=sched_setaffinity,shmget,openat", "-E",
-                     "ASAN_OPTIONS=detect_leaks=0", "-o", log] +
+    run = t.command(s.strace(log, "sched_setaffinity,shmget,openat") +
                     t.xdd_words(*"-ioengine psync -op read -reqsize 16 -numreqs 8 -queuedepth 3 -sharedmemory".split(),
                                 "-targets", 1, FILE, "-processor", LAST))
     with open(log) as f:

@@ -100,7 +100,7 @@ def run(case, directory):
     streams = {name: open(os.path.join(directory, "." + name), "wb") for name in ("stdout", "stderr")}
     full = {"both": ("stdout", "stderr")}.get(case.stall, (case.stall,))
     # A second signal ends the process without waiting for its threads: a report of that would wait for the reader.
-    env = dict(os.environ, TSAN_OPTIONS=s._sanitizer_options("TSAN_OPTIONS", "report_thread_leaks=0"))
+    env = dict(os.environ, TSAN_OPTIONS=t.sanitizer_options("TSAN_OPTIONS", "report_thread_leaks=0"))
     p = subprocess.Popen([t.XDD] + case.words, stdin=subprocess.DEVNULL, cwd=directory, env=env,
                          **{name: stalled.w if name in full else f for name, f in streams.items()})
     sent = []

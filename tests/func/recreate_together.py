@@ -11,7 +11,7 @@ import signal
 import messages as m
 import xddsys as s
 import xddtest as t
-from xddfiles import calls, can_trace, of, one_error
+from xddfiles import calls, of, one_error
 
 PART = 1 << 20
 PATTERN = ["-datapattern", "sequenced"]
@@ -36,8 +36,8 @@ def check_calls(title, found, file, n, again):
 
 
 def test_once():
-    if not can_trace():
-        return t.skip("-recreatefiles of one file", "no strace")
+    if not s.can_trace():
+        return t.skip("-recreatefiles of one file", s.sys_why())
     for n, passes, more in ((4, 3, []), (4, 3, ["-nobarrier"]), (2, 5, ["-queuedepth", 2]), (3, 2, ["-pretruncate", 0, "-preallocate", PART])):
         file, title = t.make_file("once", 10 * PART), "%d targets, %s" % (n, " ".join(str(w) for w in more) or "psync")
         run, rows, found = calls(*words(file, n, "-passes", passes, "-recreatefiles", *more), only=file)
@@ -84,8 +84,8 @@ def test_refused():
 
 def test_failures():
     """A failure between passes ends the run, and no target waits for ever."""
-    if not can_trace():
-        return t.skip("errors between passes", "no strace")
+    if not s.can_trace():
+        return t.skip("errors between passes", s.sys_why())
     file = t.path("failing")
     for inject in ("unlink:error=EIO:when=2", "openat:error=EACCES:when=12+"):
         for more in ([], ["-nobarrier"]):
@@ -103,7 +103,7 @@ def test_sweep():
     """Shared against separate files, from fresh files in each round."""
     shared, parts, document = t.path("shared"), t.path("part.%d"), t.path("shapes.json")
     log = t.path("sweep.log")
-    run = t.command(["strace", "-f", "-qq", "-E", "ASAN_OPTIONS=detect_leaks=0", "-e", "signal=none", "-e", "trace=unlink,unlinkat", "-o", log] * can_trace() +
+    run = t.command((s.strace(log, "unlink,unlinkat") if s.can_trace() else []) +
                     [t.XDD, "sweep", "-rounds", "3", "-op", "write", "-vary", "targets=|-4 %s -blockperrank 1M|4 %s" % (shared, parts),
                      "-reqsize", "64k,1M", "-bytes", "1M", "-restore", "recreate", "-jsonout", document])
     t.equal(run.status, 0, "a sweep of shared and separate files", run)
@@ -111,7 +111,7 @@ def test_sweep():
         doc = json.load(f)
     t.equal([(p["status"], len(p["rounds"])) for p in doc["points"]], [(0, 3)] * 4, "each round of each point")
     t.equal((os.path.getsize(shared), [os.path.getsize(parts % i) for i in range(4)]), (4 * PART, [PART] * 4), "what is written")
-    if can_trace():
+    if s.can_trace():
         gone = [text for _, text in s.calls_of(log) if text.endswith("= 0")]
         t.equal((len([g for g in gone if shared in g]), len([g for g in gone if parts[:-2] in g])), (5, 20),
                 "each file is a new one in each run but the first")

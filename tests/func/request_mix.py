@@ -107,8 +107,7 @@ def dumped(*args, **kwargs):
 def submitted(file, *args):
     """(offset, size) of what libaio submits, as strace has it."""
     log = name_of("strace")
-    run = t.command(["strace", "-f", "-y", "-o", log, "-e", "signal=none", "-e", "trace=io_submit", "-E",
-                     "ASAN_OPTIONS=detect_leaks=0"] + t.xdd_words(*args), warns=())
+    run = t.command(s.strace(log, "io_submit", "-s", "32") + t.xdd_words(*args), warns=())
     with open(log) as f:
         text = f.read()
     found = re.findall(r"aio_fildes=\d+<([^>]*)>[^}]*?aio_nbytes=(\d+), aio_offset=(\d+)", text)

@@ -27,9 +27,7 @@ TAGGED = "-datapattern tagged".split()
 def traced(*args):
     """A run, and its calls of read(2), write(2) and lseek(2) for `file`: (name, amount, result)."""
     log = t.path("strace")
-    options = os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"
-    run = t.command(["strace", "-f", "-y", "-s", "0", "-e", "signal=none", "-e", "trace=read,write,lseek,pread64,pwrite64",
-                     "-o", log] + t.xdd_words(*args), env={"ASAN_OPTIONS": options})
+    run = t.command(s.strace(log, "read,write,lseek,pread64,pwrite64") + t.xdd_words(*args))
     with open(log) as f:
         calls = [match.groups() for match in map(CALL.search, f) if match]
     return run, [(name, int(size), int(result)) for name, path, size, result in calls if path == FILE]
@@ -74,10 +72,8 @@ def test_flush():
         return t.skip("-flushwrite writes the buffer", s.sys_why())
     for words, least in (("-flushwrite 4", 4), ("-syncwrite", 1)):
         log = t.path("flush")
-        options = os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"
-        run = t.command(["strace", "-f", "-y", "-s", "0", "-e", "signal=none", "-e", "trace=write,fdatasync", "-o", log] +
-                        t.xdd_words(*stdio("write", "bufsize", "1m", "-numreqs", 16), *words.split()),
-                        env={"ASAN_OPTIONS": options})
+        run = t.command(s.strace(log, "write,fdatasync") +
+                        t.xdd_words(*stdio("write", "bufsize", "1m", "-numreqs", 16), *words.split()))
         with open(log) as f:
             names = [line.split(" ", 1)[1].split("(")[0].strip() for line in f if FILE in line]
         t.ok(run.status == 0 and names == ["write", "fdatasync"] * least,

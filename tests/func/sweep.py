@@ -148,11 +148,11 @@ def test_arrangements():
 def test_traffic():
     """From outside: a sweep over directions and sizes reads and writes just that."""
     name = t.make_file("traffic", 1 << 20)
-    run = t.command(["strace", "-f", "-qq", "-E", "ASAN_OPTIONS=detect_leaks=0", "-e", "signal=none", "-e", "trace=pread64,pwrite64", "-o", t.path("trace"), t.XDD, "sweep", "-rounds", "2",
-                     "-op", "read,write", "-target", name, "-reqsize", "64k,256k", "-bytes", "1M", "-ioengine", "psync"])
+    run = t.command(s.strace(t.path("trace"), "pread64,pwrite64") +
+                    [t.XDD, "sweep", "-rounds", "2", "-op", "read,write", "-target", name, "-reqsize", "64k,256k", "-bytes", "1M", "-ioengine", "psync"])
     t.equal(run.status, 0, "a sweep that writes", run)
     with open(t.path("trace"), encoding="utf-8") as f:
-        calls = re.findall(r"(pread64|pwrite64)\(\d+, .*, (\d+), \d+\) += (\d+)", f.read())
+        calls = re.findall(r"(pread64|pwrite64)\(\d+<[^>]*>, .*, (\d+), \d+\) += (\d+)", f.read())
     counts = {}
     for call, size, _ in calls:
         if int(size) >= 65536:
@@ -483,11 +483,11 @@ def test_restore():
             return f.read()
 
     def traced(*args):
-        return t.command(["strace", "-f", "-qq", "-E", "ASAN_OPTIONS=detect_leaks=0", "-e", "signal=none", "-e", "trace=pwrite64,unlink,unlinkat,openat", "-o", t.path("trace"), t.XDD,
-                          "sweep", *[str(a) for a in args]])
+        return t.command(s.strace(t.path("trace"), "pwrite64,unlink,unlinkat,openat") +
+                         [t.XDD, "sweep", *[str(a) for a in args]])
 
     run = traced("-restore", "precondition", *words)
-    sizes = re.findall(r"pwrite64\(\d+, .*, (\d+), \d+\) += \d+", calls("trace"))
+    sizes = re.findall(r"pwrite64\(\d+<[^>]*>, .*, (\d+), \d+\) += \d+", calls("trace"))
     t.equal((run.status, sizes.count(str(1 << 20)), sizes.count("65536")), (0, 2, 8),
             "precondition: all of the file is written once before each run that writes", run)
     run = traced("-restore", "precondition", "-op", "write", "-targets", 3, name, t.make_file("other", 1 << 20), name, *words[4:])

@@ -38,8 +38,7 @@ def words(*args):
 def traced(target, *args):
     """The calls on the target, in order: (call, offset, bytes), or the name alone of a flush."""
     log, calls = t.path("strace"), []
-    run = t.command(["strace", "-f", "-y", "-o", log, "-e", "signal=none", "-e", "trace=fallocate,ioctl,pwrite64,fdatasync,fsync", "-E",
-                     "ASAN_OPTIONS=detect_leaks=0"] + words(*args))
+    run = t.command(s.strace(log, "fallocate,ioctl,pwrite64,fdatasync,fsync") + words(*args))
     for _, text in s.calls_of(log):
         for pattern in (r"(fallocate)\(\d+<([^>]*)>, FALLOC_FL_KEEP_SIZE\|FALLOC_FL_PUNCH_HOLE, (\d+), (\d+) *\) += 0",
                         r"ioctl\(\d+<([^>]*)>, (BLKDISCARD), \[(\d+), (\d+)\] *\) += 0"):

@@ -59,11 +59,10 @@ def test_histogram():
 
 def test_kernel():
     """All operations reach the kernel, and what is verified includes those of the warm-up."""
-    if not t.have("strace") or t.command(["strace", "-o", "/dev/null", "true"]).status:
-        return t.skip("as the kernel saw it", "needs strace")
+    if not s.can_trace():
+        return t.skip("as the kernel saw it", s.sys_why())
     log = t.path("strace.out")
-    run = t.command(["strace", "-f", "-y", "-o", log, "-e", "signal=none", "-e", "trace=pread64", "-E",
-                     "ASAN_OPTIONS=" + s._sanitizer_options("ASAN_OPTIONS", "detect_leaks=0")] +
+    run = t.command(s.strace(log, "pread64") +
                     t.xdd_words(*DATA, "-numreqs", OPS, "-queuedepth", 4, "-ioengine", "psync", "-warmup", "%dops" % WARM,
                                 "-jsonout", t.path("k.json")))
     with open(log) as f:

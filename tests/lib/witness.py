@@ -58,13 +58,6 @@ def _has_tracefs(*events):
     return True
 
 
-def _has_strace():
-    if not t.have("strace"):
-        return _cannot("no tracefs, and strace is not installed")
-    run = t.command(["strace", "-o", "/dev/null", "true"])
-    return True if run.status == 0 else _cannot("strace: " + run.err)
-
-
 def _traces_syscalls():
     if os.uname().machine not in _NUMBERS:
         return _cannot("the numbers of system calls are not known here")
@@ -73,7 +66,7 @@ def _traces_syscalls():
 
 def available():
     """True if Syscalls works here."""
-    return _traces_syscalls() or _has_strace()
+    return _traces_syscalls() or s.can_trace()
 
 
 def can_trace_block():
@@ -202,8 +195,7 @@ class _Straced:
     def __init__(self, size):
         self.size = size
         self.file = t.path("witness.%d" % os.getpid())
-        self.prefix = ["strace", "-f", "--seccomp-bpf", "-o", self.file, "-e", "signal=none", "-e", "trace=pread64,pwrite64",
-                       "-e", "raw=pread64,pwrite64"]
+        self.prefix = s.strace(self.file, "pread64,pwrite64", "-e", "raw=pread64,pwrite64")
 
     def __enter__(self):
         return self
@@ -211,11 +203,8 @@ class _Straced:
     def __exit__(self, *_):
         pass
 
-    def xdd(self, *args, env=None, **kwargs):
-        # The leak checker cannot work in a traced process.
-        options = os.environ.get("ASAN_OPTIONS", "")
-        env = dict(env or {}, ASAN_OPTIONS=(options + ":" if options else "") + "detect_leaks=0")
-        return t.command(self.prefix + t.xdd_words(*args), env=env, **kwargs)
+    def xdd(self, *args, **kwargs):
+        return t.command(self.prefix + t.xdd_words(*args), **kwargs)
 
     def ops(self):
         ops, under_way = [], {}

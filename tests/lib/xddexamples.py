@@ -287,7 +287,7 @@ class Document:
 
     def _env(self):
         return {"PATH": os.path.join(self.where, "bin") + ":" + os.environ["PATH"],
-                "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"}
+                "ASAN_OPTIONS": t.sanitizer_options("ASAN_OPTIONS", "detect_leaks=0")}
 
     def shell(self, command):
         # A run that is attached to its standard input goes on while that is open.

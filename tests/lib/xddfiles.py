@@ -35,9 +35,7 @@ def calls(*args, inject=(), only=None, **kwargs):
         return None
     calls.n += 1
     log, csv = t.path("calls.%d" % calls.n), t.path("calls.%d.csv" % calls.n)
-    env = s._sanitizer_options("ASAN_OPTIONS", "detect_leaks=0")
-    words = ["strace", "-f", "--seccomp-bpf", "-y", "-s", "0", "-o", log, "-E", "ASAN_OPTIONS=" + env, "-e", "signal=none", "-e",
-             "trace=openat,close,unlink,fdatasync,fallocate,ftruncate,pwrite64"]
+    words = s.strace(log, "openat,close,unlink,fdatasync,fallocate,ftruncate,pwrite64")
     for path in [only] + ["/proc/self/fd/%d" % fd for fd in range(3, 40)] if only else []:
         words += ["-P", path]
     for word in inject:
@@ -71,7 +69,3 @@ calls.n = 0
 def of(found, path, *names):
     """The calls on that file, and their names; opening that fails, and the opening that makes a file, left out."""
     return [c for c in found if c[1] == path and c[0] in names and c[2] >= 0 and "O_EXCL" not in c[3]]
-
-
-def can_trace():
-    return t.have("strace") and t.command(["strace", "-o", "/dev/null", "true"]).status == 0

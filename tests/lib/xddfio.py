@@ -129,9 +129,7 @@ def side(name, job, directory, *words, env=None):
     log = os.path.join(directory, "log")
     # Without that clock, fio calibrates another one each time it begins.
     program = ["fio", "--output=/dev/null", "--clocksource=clock_gettime", job] if name == "fio" else [t.XDD, "fio", job, "-run"]
-    # The leak checker cannot work in a traced process.
-    run = t.command(["strace", "-f", "--seccomp-bpf", "-qq", "-y", "-v", "-s0", "-e", "trace=" + _CALLS, "-e", "signal=none", "-o", log,
-                     "-E", "ASAN_OPTIONS=detect_leaks=0", *program, *words], cwd=directory, env=env, tolerate="-dropcache left ")
+    run = t.command(s.strace(log, _CALLS, "-v") + [*program, *words], cwd=directory, env=env, tolerate="-dropcache left ")
     with open(os.path.join(directory, job), encoding="utf-8") as f:
         seen = _Log(log, directory, _stages_of(run.out) if name == "xdd" else None, bool(re.search(r"ioengine\s*=\s*v?sync\b", f.read())))
     os.unlink(log)

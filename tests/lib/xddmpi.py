@@ -56,7 +56,7 @@ def environment(**more):
                # MPI half of the processor time of a short run.
                OMPI_MCA_pml="ob1", OMPI_MCA_btl="self,vader", HWLOC_COMPONENTS="-pci,-linuxio")
     # Open MPI itself does not free all that it has.
-    env["ASAN_OPTIONS"] = env.get("ASAN_OPTIONS", "") + ":detect_leaks=0"
+    env["ASAN_OPTIONS"] = t.sanitizer_options("ASAN_OPTIONS", "detect_leaks=0")
     env.update(more)
     return env
 

@@ -18,8 +18,6 @@ SIZE = OPS * REQUEST - 777
 PLAN = ["-blocksize", REQUEST, "-reqsize", 1, "-e2e", "timeout", 10]
 REMEDY = "to copy everything, remove it or name another with -restart file"
 CTIME = "the time of the last change of any kind of the source, in ns, was "
-# The leak checker cannot work in a traced process.
-STRACE = ["strace", "-f", "--seccomp-bpf", "-E", "ASAN_OPTIONS=" + os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"]
 _names = 0
 
 

@@ -62,9 +62,6 @@ def xddcp(*args, prefix=(), **kwargs):
     """Run contrib/xddcp with the xdd under test, after the words of `prefix`; -w writes its logs in the test's directory."""
     env = dict(kwargs.pop("env", None) or os.environ)
     env["PATH"] = os.path.dirname(os.path.abspath(t.XDD)) + ":" + env.get("PATH", "")
-    if "strace" in prefix:
-        # The leak sanitizer and strace exclude each other.
-        env["ASAN_OPTIONS"] = env.get("ASAN_OPTIONS", "") + ":detect_leaks=0"
     return t.command([*prefix, XDDCP, *args], env=env, **{"cwd": t.tmp(), **kwargs})
 
 

@@ -392,10 +392,17 @@ def can_trace():
 _traces = 0
 
 
-def _sanitizer_options(name, option, env=None):
-    """The options of a sanitizer, and one more."""
-    options = (env or os.environ).get(name, os.environ.get(name, ""))
-    return (options + ":" if options else "") + option
+def strace(log, calls, *more, env=None):
+    """
+    The words before a command that write these calls of all its threads to `log`: no data, and descriptors with their paths.
+    The command stops at these calls only, if it can. `more`: other words of strace; `env`: other variables of the command.
+    """
+    # The leak checker cannot work in a traced process.
+    env = dict(env or {}, ASAN_OPTIONS=t.sanitizer_options("ASAN_OPTIONS", "detect_leaks=0", env))
+    # With a filter of calls in the kernel, strace sends no signal at a call.
+    stops = [] if any(":signal=" in word for word in more) else ["--seccomp-bpf"]
+    return ["strace", "-f", *stops, "-qq", "-y", "-s", "0", "-o", log, "-e", "signal=none", "-e", "trace=" + calls,
+            *(word for name, value in env.items() for word in ("-E", "%s=%s" % (name, value))), *more]
 
 
 def trace(*args, env=None, device=None, **kwargs):
@@ -406,20 +413,15 @@ def trace(*args, env=None, device=None, **kwargs):
     global _traces
     _traces += 1
     file = t.path("strace.%d" % _traces)
-    # The leak checker cannot work in a traced process.
-    env = dict(env or {}, ASAN_OPTIONS=_sanitizer_options("ASAN_OPTIONS", "detect_leaks=0", env))
-    log = None
+    env, log = dict(env or {}), None
     if _queue():
         log = t.path("queue.%d" % _traces)
         env.update(LD_PRELOAD=_shim(), XDD_QUEUE_LOG=log,
-                   ASAN_OPTIONS=_sanitizer_options("ASAN_OPTIONS", "verify_asan_link_order=0", env))
+                   ASAN_OPTIONS=t.sanitizer_options("ASAN_OPTIONS", "verify_asan_link_order=0", env))
     elif device:
         env = {**t.device_environment(device), **env,
-               "ASAN_OPTIONS": _sanitizer_options("ASAN_OPTIONS", "verify_asan_link_order=0", env)}
-    run = t.command(["strace", "-f", "--seccomp-bpf", "-y", "-s", "0", "-o", file, "-e", "signal=none",
-                     "-e", "trace=pread64,pwrite64,openat"] +
-                    [word for name, value in env.items() for word in ("-E", name + "=" + value)] +
-                    t.xdd_words(*args), **kwargs)
+               "ASAN_OPTIONS": t.sanitizer_options("ASAN_OPTIONS", "verify_asan_link_order=0", env)}
+    run = t.command(strace(file, "pread64,pwrite64,openat", env=env) + t.xdd_words(*args), **kwargs)
     result = Trace(file, log)
     os.unlink(file)
     return run, result
@@ -505,7 +507,7 @@ def preload(name, code, *words):
     made = library(name, code, *words)
     if made is None:
         return None
-    return {"LD_PRELOAD": made, "ASAN_OPTIONS": _sanitizer_options("ASAN_OPTIONS", "verify_asan_link_order=0")}
+    return {"LD_PRELOAD": made, "ASAN_OPTIONS": t.sanitizer_options("ASAN_OPTIONS", "verify_asan_link_order=0")}
 
 
 def faults(what, **settings):
@@ -524,8 +526,8 @@ def faults(what, **settings):
     env = {"XDD_FAULT": what, "LD_PRELOAD": _shim()}
     env.update({names[k]: str(v) for k, v in settings.items()})
     # A library before that of the sanitizer is intended here, as are threads that are left behind.
-    env["ASAN_OPTIONS"] = _sanitizer_options("ASAN_OPTIONS", "verify_asan_link_order=0")
-    env["TSAN_OPTIONS"] = _sanitizer_options("TSAN_OPTIONS", "report_thread_leaks=0")
+    env["ASAN_OPTIONS"] = t.sanitizer_options("ASAN_OPTIONS", "verify_asan_link_order=0")
+    env["TSAN_OPTIONS"] = t.sanitizer_options("TSAN_OPTIONS", "report_thread_leaks=0")
     return env
 
 

@@ -378,6 +378,12 @@ def environment(args, env=None, at=None, step=None, device=None, real=False):
     return full, virtual
 
 
+def sanitizer_options(name, option, env=None):
+    """The options of a sanitizer in the variable `name`, of `env` before the environment's, and one more."""
+    options = (env or {}).get(name, os.environ.get(name, ""))
+    return (options + ":" if options else "") + option
+
+
 def command(args, timeout=TIMEOUT, env=None, cwd=None, warns=(), tolerate=(), at=None, step=None, device=None, real=False,
             **kwargs):
     """
