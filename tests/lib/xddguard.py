@@ -95,6 +95,7 @@ def refused(run, path, why):
 
 def mount(dev, name, kind):
     """Read-only, or the file system itself would change bytes."""
+    s.own_mounts()
     os.mkdir(t.path(name))
     why = admin("mount", "-t", kind, "-o", "ro", dev, t.path(name))
     if why is None:
