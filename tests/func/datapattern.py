@@ -323,8 +323,8 @@ def test_engines():
 
 def test_fill_time():
     for pattern, timed in (("x", False), ("random", True), ("sequenced", True), ("tagged", True), ("lfpat", False)):
-        run, rows = t.xdd_csv("-op", "write", "-targets", 1, t.path("fill"), *"-reqsize 1024 -numreqs 16 -verbose".split(),
-                              "-datapattern", pattern, "-outputformat", "add", "+PATTERNFILLTIME", warns=m.DIRTY)
+        run, rows = t.xdd_csv("-op", "write", "-targets", 1, t.path("fill"), *"-reqsize 1024 -numreqs 16 -syncwrite -verbose".split(),
+                              "-datapattern", pattern, "-outputformat", "add", "+PATTERNFILLTIME")
         times = {r["WHAT"]: float(r["PATTERNFILLTIME"]) for r in rows}
         t.ok(run.status == 0 and len(times) == 3 and all((ms > 0) == timed for ms in times.values()),
              "PATTERNFILLTIME of %s: %s" % (pattern, "what it took" if timed else "nothing in the pass"), times)
