@@ -21,6 +21,7 @@ t.virtual_time()
 t.tolerate(m.REACHES)
 
 BAD_ARGUMENT, CANCELED, IO_ERROR = 2, 5, 6
+INTERRUPTED = "xdd: note: signal 2, SIGINT: no further operations are issued; once more ends at once\n"
 SEED = int(os.environ.get("XDD_TEST_SEED") or random.randrange(1 << 30))
 
 
@@ -63,9 +64,9 @@ def test_results():
 
 
 def test_while_it_runs():
-    """A reader that opens the file again and again, in real time."""
+    """A reader that opens the file again and again, in real time, and then ends the run."""
     file = t.path("live.prom")
-    p = subprocess.Popen(t.xdd_words(*"-op noop -targets 2 null null -reqsize 1 -operationdelay 100us -timelimit 0.2 -passes 5 -intervals 2ms prometheus".split(), file,
+    p = subprocess.Popen(t.xdd_words(*"-op noop -targets 2 null null -reqsize 1 -operationdelay 100us -timelimit 0.05 -passes 100000 -intervals 2ms prometheus".split(), file,
                                      "-output", "/dev/null"), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     states, before, fell = 0, {}, []
     running = set()
@@ -77,9 +78,11 @@ def test_while_it_runs():
         fell += [key for key, value in before.items() if now.get(key, -1) < value]
         running.add(families["xdd_running"].samples.popitem()[1])
         before, states = now, states + 1
-    err = p.stderr.read()
-    t.equal((p.returncode, err), (0, b""), "the run")
-    t.ok(states > 20 and 1 in running, "states were read", states)
+        if states == 40:
+            p.send_signal(signal.SIGINT)
+    err = p.stderr.read().decode()
+    t.equal((p.returncode, err), (CANCELED, INTERRUPTED), "the run")
+    t.ok(1 in running, "states were read", running)
     t.equal(fell, [], "no counter fell, and no series was lost")
     t.equal(read(file, "the end")["xdd_running"].samples.popitem()[1], 0, "the last one says that it ended")
     t.equal([n for n in os.listdir(t.tmp()) if n.startswith("live.prom.")], [], "no temporary file is left")
