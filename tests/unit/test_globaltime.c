@@ -80,8 +80,8 @@ static struct globaltime_client *begin(const char *host, uint16_t port)
 }
 
 /*
- * The server's clock is the wall clock, read at its start between two readings of the other clock: it
- * is true within the time that this took. Afterwards other programs may set the wall clock.
+ * The server's clock is the wall clock, read at its start between two readings of the other clock:
+ * it is true within the time that this took. Afterwards other programs may set the wall clock.
  */
 static void check_time(struct globaltime_client *c, const struct running *r)
 {
