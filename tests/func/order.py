@@ -28,15 +28,19 @@ def together(ops):
     return sum(1 for a, b in zip(ops, ops[1:]) if a.end is None or b.begin < a.end)
 
 
-def check_order(title, run, ops, n, order, op):
-    """All `n` operations are issued one after the other, alone if serial, and xdd reports the same."""
+def check_order(title, run, ops, n, order, op, by_workers=0):
+    """
+    All `n` operations are issued one after the other, alone if serial, and xdd reports the same. If strict, workers of io_uring
+    may issue some later, which xdd says: there is a break where each is missing, before it, and after it.
+    """
+    late = by_workers if order == "strict" and any(re.search(m.STRICT_URING, line) for line in run.warnings) else 0
     # Before it writes to a device, xdd reads whether that holds something.
     ops = [o for o in ops if o.write == (op == "write")]
-    t.ok(run.status == 0 and len(ops) == n and w.order_breaks(ops, RANGE * SIZE) == 0 and audit(run) == (0, n) and
+    t.ok(run.status == 0 and len(ops) == n and w.order_breaks(ops, RANGE * SIZE) <= 3 * late and audit(run) == (0, n) and
          not (order == "serial" and together(ops)),
          "%s: 0 order breaks of %d" % (title, n),
-         "witness: %d breaks, %d operations, %d begun too early; audit: %s\n%s" % (
-             w.order_breaks(ops, RANGE * SIZE), len(ops), together(ops), audit(run), run))
+         "witness: %d breaks, %d operations, %d begun too early, %d by workers; audit: %s\n%s" % (
+             w.order_breaks(ops, RANGE * SIZE), len(ops), together(ops), by_workers, audit(run), run))
 
 
 # The proof
@@ -80,7 +84,7 @@ def test_queues():
                         with seen:
                             run = seen.xdd(*words(path, op, depth, n, order, "-ioengine", engine, "-dio", *more), real=True)
                         title = " ".join([order + ",", engine] + [str(x) for x in more])
-                        check_order("%s, depth %d, %s, %s" % (title, depth, op, where), run, seen.ops(), n, order, op)
+                        check_order("%s, depth %d, %s, %s" % (title, depth, op, where), run, seen.ops(), n, order, op, seen.by_workers)
     return None
 
 
@@ -101,7 +105,7 @@ def test_fresh_file():
                 path, seen = here.block("file")
                 with seen:
                     run = seen.xdd(*words(path, "write", 32, n, "strict", "-ioengine", engine, "-dio", *more), real=True)
-                check_order(title, run, seen.ops(), n, "strict", "write")
+                check_order(title, run, seen.ops(), n, "strict", "write", seen.by_workers)
     return None
 
 

@@ -229,13 +229,17 @@ def Syscalls(size=None):  # pylint: disable=invalid-name
 
 
 class Block(_Traced):
-    """The witness of requests to a block device; with `file`, to that file on it (which must have its blocks)."""
+    """
+    The witness of requests to a block device; with `file`, to that file on it (which must have its blocks). ops() counts in
+    `by_workers` those that threads of the kernel issue for io_uring: requests that would have had to wait.
+    """
 
     LINE = re.compile(r" (\d+): block_(bio_queue|rq_complete): \d+,\d+ (\w+) (?:\(.*\) )?(\d+) \+ (\d+) .*\[(.*)\]")
 
     def __init__(self, device, file=None):
         super().__init__()
         self.extents = _extents(file) if file else None
+        self.by_workers = 0
         number = os.stat(device).st_rdev
         condition = "dev == %d" % (os.major(number) << 20 | os.minor(number))
         self.instance.event("block/block_bio_queue", condition)
@@ -263,6 +267,7 @@ class Block(_Traced):
             if offset is None or not size or "M" in flags:
                 continue
             if m.group(2) == "bio_queue":
+                self.by_workers += m.group(6).startswith("iou-")
                 under_way[offset] = len(ops)
                 ops.append([offset, size, "W" in flags, at, None, None])
             elif offset in under_way:
