@@ -185,15 +185,12 @@ bool pagecache_writes_back(int fd)
 	return !pagecache_is_all(fd) && !is_overlay(fd);
 }
 
-int pagecache_drop(int fd, uint64_t offset, uint64_t bytes)
+int pagecache_drop(int fd)
 {
-	int err;
-
 	/* Dirty pages cannot be dropped. A file open for reading alone is synced as well. */
 	if (fdatasync(fd) < 0 && errno != EINVAL && errno != EROFS)
 		return -errno;
-	err = posix_fadvise(fd, (off_t)offset, (off_t)bytes, POSIX_FADV_DONTNEED);
-	return -err;
+	return -posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
 }
 
 /* How often the size of cells doubles over a large range. */

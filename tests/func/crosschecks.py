@@ -106,6 +106,15 @@ def test_dropcache_writes_back():
     t.equal(open(file, "rb").read(), open(t.make_file("same", SIZE), "rb").read(), "and nothing is lost")
 
 
+def test_dropcache_of_a_part():
+    """The kernel keeps blocks of pages that reach past the end of a range that it is to drop."""
+    if xddsys.is_memory(t.tmp()):
+        return t.skip("-dropcache of a part", "the test's directory is in memory")
+    file = on_disk("part")
+    run, rows = t.xdd_csv("-op", "read", "-targets", 1, file, "-reqsize", 4, "-numreqs", 20, "-startoffset", 1024, *COLUMNS, "-dropcache")
+    t.equal((run.status, run.err, rows[-1]["PAGECACHED"]), (0, "", "0.000"), "-dropcache where a pass reads a part of the file", run)
+
+
 def test_dropcache_stays():
     """Pages that another process has mapped cannot be dropped."""
     if xddsys.is_memory(t.tmp()):

@@ -143,10 +143,10 @@ TEST(test_drop)
 	uint64_t bytes = 0;
 	bool sampled = false;
 
-	assert_int_equal(pagecache_drop(memory, 0, PAGES * page), 0);
+	assert_int_equal(pagecache_drop(memory), 0);
 	assert_int_equal(pagecache_resident(memory, 0, PAGES * page, &bytes, &sampled), 0);
 	assert_int_equal(bytes, 20 * page);
-	assert_int_equal(pagecache_drop(-1, 0, page), -EBADF);
+	assert_int_equal(pagecache_drop(-1), -EBADF);
 }
 
 RUN_TESTS(make_file, close_file)

@@ -49,9 +49,9 @@ static bool fake_writes_back(int fd)
 	return !fake.no_write_back;
 }
 
-static int fake_drop(int fd, uint64_t offset, uint64_t bytes)
+static int fake_drop(int fd)
 {
-	(void)fd, (void)offset, (void)bytes;
+	(void)fd;
 	fake.dropped++;
 	return fake.drop_err;
 }

@@ -43,10 +43,11 @@ bool pagecache_is_all(int fd);
 bool pagecache_writes_back(int fd);
 
 /*
- * Write back dirty pages and remove the `bytes` from `offset` on from the page cache. Pages that a
- * process has mapped or locked stay. Returns 0 or -errno.
+ * Write back dirty pages and remove the file from the page cache: all of it, as the kernel keeps
+ * blocks of pages (folios) that reach past the end of a range. Pages that a process has mapped or
+ * locked stay. Returns 0 or -errno.
  */
-int pagecache_drop(int fd, uint64_t offset, uint64_t bytes);
+int pagecache_drop(int fd);
 
 /*
  * Which bytes of a file or device are in the page cache, and which are holes, at one moment. Taken

@@ -94,7 +94,7 @@ void cache_sample_take(struct target *t)
 	if (begin >= end)
 		return;
 	if (plan->drop_cache)
-		err = pagecache_drop(t->file.fd, begin, end - begin);
+		err = pagecache_drop(t->file.fd);
 	if (datamap_take(&t->cache_sample.map, t->file.fd, begin, end,
 			 cells > SAMPLE_CELLS_LEAST ? cells : SAMPLE_CELLS_LEAST,
 			 measured || plan->drop_cache, reads && plan->kind == TARGET_FILE))
