@@ -36,7 +36,7 @@ static const char *path_of(const struct target_plan *t)
 
 static const char *engine_of(const struct target_plan *t)
 {
-	return t->engine ? t->engine->name : NULL;
+	return plan_engine(t)->name;
 }
 
 static const char *pattern_of(const struct target_plan *t)
@@ -142,8 +142,8 @@ const struct column columns_run[] = {
 	COLUMNS_RUN_ROW("ENGINE", COLUMN_TEXT, "  Engine", "    text", get_engine,
 	    "the I/O engine; mixed in COMBINED of targets with different ones"),
 	COLUMNS_RUN_ROW("PATTERN", COLUMN_TEXT, "    Pattern", "       text", get_pattern,
-	    "the access pattern: sequential, random, staggered, interleaved, streams, none or loaded; "
-	    "mixed in COMBINED of targets with different ones"),
+	    "the access pattern: sequential, random, random once, zipf, staggered, interleaved, streams, none or "
+	    "loaded; mixed in COMBINED of targets with different ones"),
 	COLUMNS_RUN_ROW("REQUESTEDIOPS", COLUMN_REAL, "  Req_IOPS", "     Ops/s", get_requested_iops,
 	    "the rate of -throttle ops; in COMBINED the sum, if all targets have such a rate"),
 	COLUMNS_RUN_ROW("REQUESTEDBANDWIDTH", COLUMN_REAL, "    Req_BW", "  MBytes/s", get_requested_bandwidth,

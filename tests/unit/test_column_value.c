@@ -98,6 +98,9 @@ TEST(test_run)
 	assert_string_equal(csv_of("ENGINE", &r), "psync");
 	assert_string_equal(csv_of("PATTERN", &r), "random");
 	assert_unknown("REQUESTEDIOPS", &r);
+	/* The null device has an engine of its own, whatever -ioengine says. */
+	targets[1].kind = TARGET_NULL;
+	assert_string_equal(csv_of("ENGINE", &r), "mixed");
 	assert_unknown("REQUESTEDBANDWIDTH", &r);
 	plan.id = NULL;
 	assert_unknown("ID", &r);
