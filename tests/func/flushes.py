@@ -123,7 +123,12 @@ def test_warmup():
     t.equal((run.status, len(of(found, file, "fdatasync"))), (0, 12), "-warmup: all flushes are done", run)
     t.equal([r["flushes"] for r in of_what(doc, "TARGET_PASS")], [4, 4], "those of the warm-up are in no figure")
     t.equal([r for r in doc["results"] if not is_one_measurement(r)], [], "in none of them")
-    return t.ok([x > 0 for x in passes(rows, "BUFFERFLUSHTIME")] == [True] * 2, "and the others are", rows)
+    t.ok([x > 0 for x in passes(rows, "BUFFERFLUSHTIME")] == [True] * 2, "and the others are", rows)
+    run = t.xdd(*"-op write -reqsize 4 -numreqs 9 -warmup 60 -syncwrite".split(), "-targets", 1, file, "-jsonout", t.path("j.json"),
+                warns="-warmup: pass 1 was over before its warm-up: ")
+    doc = xddjson.load(t.path("j.json"))
+    return t.equal((run.status, {r["flushes"] for r in doc["results"]}, [flush_of(r) for r in of_what(doc, "COMBINED")]), (0, {0}, [None]),
+                   "nor is the flush of a pass that ends in its warm-up", run)
 
 
 def test_intervals():

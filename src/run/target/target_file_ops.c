@@ -149,6 +149,9 @@ void target_flush_pass(struct target *t)
 {
 	const uint64_t took_ns = target_flush(t, "-syncwrite");
 
+	/* Of a pass that ends in its warm-up nothing is measured. */
+	if (plan_warms_up(t->plan) && !atomic_load(&t->state.measured_ns))
+		return;
 	counters_add(&t->state.sync_ns, took_ns);
 	counters_add(&t->state.syncs, 1);
 	if (t->syncs.counts)
