@@ -230,7 +230,7 @@ static enum xdd_status resolve_loaded_op(struct target_plan *t)
 		[OP_WRITE] = "writes",
 		[OP_NOOP] = "does neither read nor write",
 		[OP_DISCARD] = "discards",
-		[OP_MIXED] = "mixes reads, writes and noops",
+		[OP_MIXED] = "mixes operations",
 	};
 	bool discards;
 	enum op_request list = operation_of_rows(t, &discards);
@@ -244,7 +244,7 @@ static enum xdd_status resolve_loaded_op(struct target_plan *t)
 		return plan_refuse(t, "-rwratio: the list of -seek load %s discards; leave one out",
 				   t->seek.load_file);
 	if (t->op != OP_UNSET && t->op != OP_MIXED && t->op != list)
-		return plan_refuse(t, "-op %s: the list of -seek load %s %s; leave one out",
+		return plan_refuse(t, "-op %s: the list of -seek load %s %s; leave out -op",
 				   plan_op_name(t->op), t->seek.load_file, does[list]);
 	t->op = list;
 	return XDD_OK;

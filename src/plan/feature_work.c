@@ -575,8 +575,10 @@ static enum xdd_status shrink_block(const struct plan *plan, struct target_plan 
 	if (other || t->seek.pattern == SEEK_LOAD) {
 		snprintf(text, sizeof(text),
 			 "is no multiple of the default block size, 1 KiB, in which %.64s counts; "
-			 "say the block size too, -blocksize 512 or -blocksize 1024",
-			 other ? other->name.text : "-seek load");
+			 "say the block size too, such as -blocksize %" PRIu64
+			 ": it counts in such blocks then",
+			 other ? other->name.text : "-seek load",
+			 a->value % SECTOR_BYTES ? a->value : SECTOR_BYTES);
 		return amount_refuse(a, text);
 	}
 	if (a->value % SECTOR_BYTES || !a->value) {

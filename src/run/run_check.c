@@ -165,10 +165,15 @@ enum xdd_status run_refuse(const struct guard_refusal *r)
 static enum xdd_status check_threads(const struct plan *plan, uint64_t *most)
 {
 	uint64_t threads = OWN_THREADS + endtoend_threads(plan);
+	bool would_queue = false;
 	struct err why;
 
-	for (size_t i = 0; i < plan->n_targets; i++)
-		threads += plan->targets[i].qthreads;
+	for (size_t i = 0; i < plan->n_targets; i++) {
+		const struct target_plan *t = &plan->targets[i];
+
+		threads += t->qthreads;
+		would_queue |= t->qthreads > 1 && t->kind != TARGET_NULL && !plan_queues(t);
+	}
 	/* All ranks of a host share its limits. */
 	threads *= plan->ranks_per_node < plan->n_ranks ? plan->ranks_per_node : plan->n_ranks;
 	if (threads <= *most || !thread_limit_exceeded(threads, &why)) {
@@ -176,9 +181,9 @@ static enum xdd_status check_threads(const struct plan *plan, uint64_t *most)
 		return XDD_OK;
 	}
 	return log_refuse("-targets, -queuedepth: the run needs %" PRIu64
-			  " threads: %s; use fewer targets, a smaller queue depth or -ioengine "
-			  "libaio",
-			  threads, why.text);
+			  " threads: %s; use fewer targets%s a smaller queue depth%s",
+			  threads, why.text, would_queue ? "," : " or",
+			  would_queue ? " or -ioengine libaio" : "");
 }
 
 /* Refuse a run whose files cannot all be open, before hundreds of them are. */

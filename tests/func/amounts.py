@@ -147,7 +147,8 @@ def test_bad_requests():
     base = "-op noop -numreqs 1 "
     refused(base + "-reqsize 5000B -bs 512", m.line("-reqsize 5000B", m.block_multiple("512 bytes")), "4608 bytes and 5 KiB")
     refused(base + "-reqsize 100B", m.block_multiple("1 KiB"), m.nearest_are("1 KiB"), "say -blocksize 100B for requests")
-    refused(base + "-reqsize 512B -startoffset 7", "no multiple of the default block size", "-startoffset counts", "-blocksize 512")
+    refused(base + "-reqsize 512B -startoffset 7", "no multiple of the default block size", "-startoffset counts",
+            "such as -blocksize 512: it counts in such blocks then")
     refused(base + "-reqsize 3G", "larger than 2 GiB")
     run = t.xdd("-targets", 1, "null", "-op", "noop", "-numreqs", 1, "-bs", "4kB", warns=["has 4000 bytes; kB and MB are powers of 1000"])
     t.equal(run.status, 0, "-bs 4kB: 4000 bytes, with a warning", run)

@@ -301,7 +301,7 @@ row("-op discard of a character device", "-op discard -targets 1 /dev/zero -numr
 row("-op discard with a list that reads too", "-op discard -targets 1 data -seek load list", 2, None,
     m.line("target 0, data", "-seek load list: " + m.DISCARD_LIST), files={"list": "0 0 4 d\n1 4 4 r\n"})
 row("-op read with a list that discards", "-op read -targets 1 data -seek load list", 2, None,
-    m.line("target 0, data", "-op read: the list of -seek load list discards; leave one out"), files={"list": "0 0 4 d\n"})
+    m.line("target 0, data", "-op read: the list of -seek load list discards; leave out -op"), files={"list": "0 0 4 d\n"})
 row("-rwratio with a list that discards", "-rwratio 50 -targets 1 data -seek load list", 2, None,
     m.line("target 0, data", "-rwratio: the list of -seek load list discards; leave one out"), files={"list": "0 0 4 d\n"})
 row("-op discard of a directory's files", "-op discard -target dir2 -bytes 100%", 2, None,

@@ -81,7 +81,7 @@ def test_too_many_threads():
     words = ["-op", "noop", "-targets", -64, "null", "-queuedepth", 65536, "-numreqs", 1]
     run = t.xdd(*words, "-dryrun", "-ioengine", "psync", timeout=30)
     t.ok(run.status == 2 and not run.out and len(run.error_lines()) == 1 and
-         re.search(r"^xdd: -targets, -queuedepth: the run needs 4194306 threads: .* leaves room for \d+; ", run.err),
+         re.search(r"^xdd: -targets, -queuedepth: the run needs 4194306 threads: .* leaves room for \d+; use fewer targets or a smaller queue depth$", run.err),
          "more threads than the machine lets start: refused at once", run)
     if os.geteuid() != 0 or not t.have("setpriv") or not t.have("prlimit"):
         return t.skip("the limit on threads of a user", "that needs root, setpriv and prlimit")
