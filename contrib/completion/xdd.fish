@@ -403,7 +403,7 @@ complete -c xdd -c xdd-multi -c xdd-nightly -n '__xdd_after run -outputformat -o
 complete -c xdd -c xdd-multi -c xdd-nightly -n '__xdd_after run -outputformat -ofmt' -f -a +STARTTIME -d 'when the run started, as 2026-11-23T08:15:02.117Z: the same in each of its lines'
 complete -c xdd -c xdd-multi -c xdd-nightly -n '__xdd_after run -outputformat -ofmt' -f -a +TARGETNAME -d 'the name of the target; in COMBINED the one name of all targets, or *'
 complete -c xdd -c xdd-multi -c xdd-nightly -n '__xdd_after run -outputformat -ofmt' -f -a +ENGINE -d 'the I/O engine; mixed in COMBINED of targets with different ones'
-complete -c xdd -c xdd-multi -c xdd-nightly -n '__xdd_after run -outputformat -ofmt' -f -a +PATTERN -d 'the access pattern: sequential, random, staggered, interleaved, streams, none or loaded; mixed in COMBINED of targets with different ones'
+complete -c xdd -c xdd-multi -c xdd-nightly -n '__xdd_after run -outputformat -ofmt' -f -a +PATTERN -d 'the access pattern: sequential, random, random once, zipf, staggered, interleaved, streams, none or loaded; mixed in COMBINED of targets with different ones'
 complete -c xdd -c xdd-multi -c xdd-nightly -n '__xdd_after run -outputformat -ofmt' -f -a +REQUESTEDIOPS -d 'the rate of -throttle ops; in COMBINED the sum, if all targets have such a rate'
 complete -c xdd -c xdd-multi -c xdd-nightly -n '__xdd_after run -outputformat -ofmt' -f -a +REQUESTEDBANDWIDTH -d 'the rate of -throttle bw; in COMBINED the sum, if all targets have such a rate'
 complete -c xdd -c xdd-multi -c xdd-nightly -n '__xdd_after run -outputformat -ofmt' -f -a +LATMIN -d 'shortest time of an operation, issue to completion'
