@@ -207,6 +207,39 @@ TEST(test_flush_of_root)
 	rig_close(&r);
 }
 
+/* A copy that is killed leaves directories that others may read as at its end, except with -P. */
+TEST(test_modes_meanwhile)
+{
+	const mode_t before = umask(022);
+
+	for (int everything = 0; everything < 2; everything++) {
+		struct source_rig r;
+		struct copy_entry e;
+		uint64_t a;
+
+		rig_open(&r, "new");
+		r.settings.everything = everything;
+		rig_start(&r);
+		rig_dir(&r, "x");
+		e = rig_entry(&r, COPY_DIR, "sub");
+		e.mode = 01575;
+		rig_add(&r, &e);
+		a = rig_file(&r, "a", 1);
+		rig_leave(&r);
+		rig_leave(&r);
+		rig_end(&r);
+		rig_until_want(&r, a, COPY_SEND);
+		assert_int_equal(stat_of(&r, "new").st_mode & 07777, everything ? 0700 : 0755);
+		assert_int_equal(stat_of(&r, "new/sub").st_mode & 07777, everything ? 0700 : 0755);
+		rig_bundle(&r, a, 0, "x", 1);
+		rig_until_result(&r, a, COPY_DONE);
+		assert_int_equal(rig_finish(&r), XDD_OK);
+		assert_int_equal(stat_of(&r, "new/sub").st_mode & 07777, everything ? 01575 : 0555);
+		rig_close(&r);
+	}
+	umask(before);
+}
+
 /* The second time there is no WANT; attributes that differ are corrected. */
 TEST(test_again)
 {

@@ -385,6 +385,13 @@ const struct copy_entry *entries_of_root(const struct entries *x);
 mode_t directory_open_up(int fd);
 
 /*
+ * The mode to create the directory of `e` with, which it may keep if the copy is killed. Its owner
+ * may write into it; others have no right that it will not have at its end. With `everything` (-P)
+ * they have none, as it may get another owner; the next copy sets its permissions.
+ */
+mode_t directory_first_mode(const struct copy_entry *e, bool everything);
+
+/*
  * An entry in the directory has its result. The directory gets its attributes and its own result
  * once it was left, and all that lies below has its result. Any thread.
  */

@@ -138,6 +138,11 @@ static mode_t directory_open_up_at(int at, const char *name)
 	return old_mode;
 }
 
+mode_t directory_first_mode(const struct copy_entry *e, bool everything)
+{
+	return everything ? S_IRWXU : (e->mode & 0777) | S_IRWXU;
+}
+
 /*
  * Permissions of a directory that was made, without -P: a default ACL was inherited, as was the bit
  * that has its files belong to the group of the directory.
@@ -486,7 +491,7 @@ static int enter(struct destination *d, struct level *in, const struct copy_entr
 	if (copy_reads_only(d->job))
 		return enter_there(d, in, e, cost_bytes, false, META_KEEP_MODE);
 	announce(d, in, e->name);
-	made = !mkdirat(in->fd, e->name, 0700);
+	made = !mkdirat(in->fd, e->name, directory_first_mode(e, d->owners));
 	if (!made && errno != EEXIST) {
 		dest_failed(d, e->id, in->node, e->name, "create", -errno);
 		return enter_nothing(d, in, e, cost_bytes, LEVEL_LOST);

@@ -328,7 +328,9 @@ static int make_parents(const char *path)
 /* A directory of a source gets its permissions at the end. */
 static int make_root(struct question *q)
 {
-	const mode_t mode = is_dir(q) && !q->into ? 0700 : 0777;
+	const bool everything = q->job->settings->everything;
+	const mode_t mode = is_dir(q) && !q->into ? directory_first_mode(q->first, everything) :
+						    0777;
 	int err = mkdir(q->path, mode) ? -errno : 0;
 
 	if (err != -ENOENT || !makes_parents(q))
