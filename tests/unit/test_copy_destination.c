@@ -491,6 +491,36 @@ TEST(test_longer_in_place)
 	rig_close(&r);
 }
 
+/* A new file in place that is interrupted has the permissions of others, except with -P. */
+TEST(test_new_in_place)
+{
+	const mode_t before = umask(027);
+
+	for (int everything = 0; everything < 2; everything++) {
+		struct source_rig r;
+		struct copy_entry e;
+		uint64_t file;
+
+		rig_open(&r, "f");
+		r.settings.in_place = true;
+		r.settings.everything = everything;
+		rig_start(&r);
+		e = rig_entry(&r, COPY_FILE, "a");
+		e.size_bytes = 2 * BLOCK;
+		e.mode = 04455;
+		file = rig_add(&r, &e);
+		rig_end(&r);
+		rig_until_want(&r, file, COPY_SEND);
+		rig_block(&r, file, 0, r.offer, BLOCK);
+		rig_file_end(&r, file, 1, BLOCK, COPY_FAILED);
+		rig_until_result(&r, file, COPY_LOST);
+		assert_int_equal(rig_finish(&r), XDD_OK);
+		assert_int_equal(stat_of(&r, "f").st_mode & 07777, everything ? 0600 : 0650);
+		rig_close(&r);
+	}
+	umask(before);
+}
+
 /* A file without bytes that are sent, and one that the source cannot read. */
 TEST(test_ends)
 {

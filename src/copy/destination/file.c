@@ -473,7 +473,9 @@ void dest_idle(struct destination *d)
 
 /* ---- files ---- */
 
-int file_open(struct destination *d, struct dir_node *dir, const char *name, int flags)
+/* As file_open(); with O_CREAT in `flags`, `mode` is of the new file. */
+static int open_with_mode(struct destination *d, struct dir_node *dir, const char *name, int flags,
+			  mode_t mode)
 {
 	int dir_fd, fd;
 
@@ -482,11 +484,26 @@ int file_open(struct destination *d, struct dir_node *dir, const char *name, int
 	dir_fd = dirs_fd(d->dirs, dir);
 	if (dir_fd < 0)
 		return dir_fd;
-	fd = openat(dir_fd, name, flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+	fd = openat(dir_fd, name, flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, mode);
 	if (fd < 0)
 		fd = -errno;
 	dirs_done(d->dirs, dir);
 	return fd;
+}
+
+int file_open(struct destination *d, struct dir_node *dir, const char *name, int flags)
+{
+	return open_with_mode(d, dir, name, flags, 0);
+}
+
+/*
+ * Permissions of a new file in place, which it keeps if the copy is interrupted: others have no
+ * right that they will not have at its end, and the owner may continue it. With -P they have none,
+ * as it may get another owner; the next copy sets its permissions.
+ */
+static mode_t first_mode(const struct destination *d, const struct item *i)
+{
+	return (d->settings->everything ? 0 : i->file.mode & 0777) | S_IRUSR | S_IWUSR;
 }
 
 /* Look whether a file may be written in place. Returns as file_create(). */
@@ -511,8 +528,8 @@ int file_create(struct destination *d, struct item *i)
 		return 0;
 	if (i->file.dir && !d->settings->in_place)
 		return commit_create(d->commit, &i->file);
-	fd = file_open(d, i->file.dir, i->file.entry->name,
-		       O_RDWR | (i->exists ? 0 : O_CREAT | O_EXCL));
+	fd = open_with_mode(d, i->file.dir, i->file.entry->name,
+			    O_RDWR | (i->exists ? 0 : O_CREAT | O_EXCL), first_mode(d, i));
 	if (fd < 0)
 		return fd;
 	err = guard(d, i, fd);
