@@ -142,6 +142,46 @@ def test_two_names_in_place():
         t.ok(run.status == 0 and not run.err, "both sources are there already: %s" % words, run)
 
 
+def prepare_two_names(second):
+    """A source, and a destination where each second file is another name of the one before."""
+    source, to = xddssh.fresh("two files"), xddssh.fresh("one of two names")
+    for number, name in enumerate(("a", "b", "link a", "link b", "empty a", "empty b")):
+        for top in (source, to):
+            path = "%s/%s" % (top, name)
+            if top == to and name.endswith("b"):
+                os.link(path[:-1] + "a", path, follow_symlinks=False)
+            elif name.startswith("link"):
+                os.symlink("a", path)
+            else:
+                write(path, b"" if name.startswith("empty") else b"data")
+            os.utime(path, ns=(10 ** 18, 10 ** 18 + (number if second or name.startswith("link") else 0)), follow_symlinks=False)
+    for top in (source, to):
+        for name in ("a", "empty a"):
+            os.chmod("%s/%s" % (top, name), 0o600)
+    return source, to
+
+
+def test_two_names():
+    """Two sources that are one file at the destination become two where their attributes differ."""
+    def inodes():
+        return {name: os.lstat("%s/%s" % (to, name)).st_ino for name in os.listdir(to)}
+
+    for words in (["-P"], ["-c"], ["-c", "-P"]):
+        source, to = prepare_two_names("-c" in words)
+        before = inodes()
+        listed = xddcp("-r", "-n", *words, source + "/", FAKE.place(to))
+        t.ok(listed.status == 0 and inodes() == before, "-n changes nothing: %s" % words, listed)
+        run = xddcp("-r", *words, source + "/", FAKE.place(to))
+        compared = xddcp("-r", "-k", *words, source + "/", FAKE.place(to))
+        t.equal((run.status, compared.status), (0, 0), "each of two names has its attributes: %s" % words, "%s %s" % (run, compared))
+        after = inodes()
+        t.equal(sorted(re.findall("(?m)^copy (.*)", listed.out)), sorted(name for name in after if after[name] != before[name]),
+                "-n lists the names that are replaced: %s" % words, listed)
+        again = xddcp("-r", *words, source + "/", FAKE.place(to))
+        t.equal((again.status, len(set(after.values())), inodes() == after), (0, 6, True),
+                "two names are two files, also after another copy: %s" % words, again)
+
+
 MODES = (0o644, 0o755, 0o600, 0o640, 0o666, 0o777, 0o604, 0o444, 0o400, 0o200, 0, 0o1644, 0o2755, 0o4755, 0o6711)
 
 

@@ -492,6 +492,43 @@ TEST(test_link)
 	meta_owners_free(o);
 }
 
+/* Of a user other than root, owners and most attributes are no difference that can be settled. */
+TEST(test_settable)
+{
+	const struct copy_attr attrs[] = { { .name = "security.capability", .value = (void *)"x" },
+					   { .name = "user.a", .value = (void *)"x" } };
+	const uid_t root = geteuid();
+	struct meta_owners *o = meta_owners_new();
+
+	for (int other = 0; other < 2; other++) {
+		struct copy_entry e = entry(0640);
+		int fd = make(other ? "other" : "own", 0640);
+		struct stat st = status(fd);
+		const struct meta_file f = { .st = &st, .fd = fd };
+
+		st.st_mtim = (struct timespec){ 1234567890, 123456789 };
+		e.uid = st.st_uid;
+		e.gid = st.st_gid;
+		assert_int_equal(other && !root ? seteuid(65534) : 0, 0);
+		assert_true(meta_same_settable(&f, &e, o));
+		e.uid++;
+		e.attrs = attrs;
+		e.n_attrs = 1;
+		assert_int_equal(meta_same_settable(&f, &e, o), other || root);
+		e.n_attrs = 2;
+		assert_false(meta_same_settable(&f, &e, o));
+		e.n_attrs = 0;
+		e.mode ^= 1;
+		assert_false(meta_same_settable(&f, &e, o));
+		e.mode ^= 1;
+		e.mtime_ns++;
+		assert_false(meta_same_settable(&f, &e, o));
+		assert_int_equal(seteuid(root), 0);
+		close(fd);
+	}
+	meta_owners_free(o);
+}
+
 TEST(test_dup)
 {
 	const struct copy_attr attrs[] = {

@@ -257,18 +257,39 @@ static int compare_attributes(struct destination *d, struct dir_node *dir,
 	return err;
 }
 
+/*
+ * True: the attributes of `e` would also become attributes of other names of the file that is
+ * there, which the source does not have as such. So a new file is to replace this name. `st`
+ * describes the file. Of an owner that cannot be set there would be a new file each time.
+ */
+static bool would_change_others(struct destination *d, struct dir_node *dir,
+				const struct copy_entry *e, const struct stat *st)
+{
+	struct meta_file f = { .st = st };
+	bool same;
+
+	if (st->st_nlink < 2 || d->settings->in_place || e->flags & (COPY_DEVICE | COPY_HAS_LINKS))
+		return false;
+	/* Without a descriptor, all but the attributes are compared. */
+	f.fd = d->settings->everything ? file_open(d, dir, e->name, O_RDONLY) : -1;
+	same = meta_same_settable(&f, e, d->owners);
+	if (f.fd >= 0)
+		close(f.fd);
+	return !same;
+}
+
 /* ---- ends of a comparison ---- */
 
-static void correct(struct destination *d, struct item *i)
+static bool look(struct destination *d, const struct item *i, struct stat *st)
 {
-	const struct copy_entry *e = i->file.entry;
 	int fd = dirs_fd(d->dirs, i->file.dir);
-	struct stat st;
+	bool found;
 
-	if (fd >= 0 && !fstatat(fd, e->name, &st, AT_SYMLINK_NOFOLLOW))
-		correct_attributes(d, i->file.dir, e, &st);
-	if (fd >= 0)
-		dirs_done(d->dirs, i->file.dir);
+	if (fd < 0)
+		return false;
+	found = !fstatat(fd, i->file.entry->name, st, AT_SYMLINK_NOFOLLOW);
+	dirs_done(d->dirs, i->file.dir);
+	return found;
 }
 
 static void close_file(struct item *i)
@@ -276,14 +297,6 @@ static void close_file(struct item *i)
 	if (i->file.fd >= 0)
 		close(i->file.fd);
 	i->file.fd = -1;
-}
-
-/* With -c the contents are equal, so the file only needs its attributes. */
-static void found_equal(struct destination *d, struct item *i)
-{
-	if (!d->settings->dry_run && i->file.dir)
-		correct(d, i);
-	file_end(d, i, COPY_SAME);
 }
 
 /* With -c what differs is copied. */
@@ -302,6 +315,23 @@ static void send_all(struct destination *d, struct item *i)
 	items_drop_stream(i);
 	items_await(&d->items, i);
 	answers_want_now(d, &want);
+}
+
+/* With -c the contents are equal, so the file only needs its attributes. */
+static void found_equal(struct destination *d, struct item *i)
+{
+	const struct copy_entry *e = i->file.entry;
+	struct stat st;
+
+	if (i->file.dir && look(d, i, &st)) {
+		if (would_change_others(d, i->file.dir, e, &st)) {
+			send_all(d, i);
+			return;
+		}
+		if (!d->settings->dry_run)
+			correct_attributes(d, i->file.dir, e, &st);
+	}
+	file_end(d, i, COPY_SAME);
 }
 
 /* ---- parts of an interrupted copy ---- */
@@ -704,10 +734,11 @@ static int existing_decide(struct destination *d, struct offer *o, struct err *w
 		return -ENOMEM;
 	if (is_refused(d, o, false))
 		return end_at_once(d, o, COPY_LOST);
-	if (same && (contents ? !o->e->size_bytes : is_same_time(o)))
-		return is_there(d, o);
-	if (same && contents)
+	if (same && contents && o->e->size_bytes)
 		return want_sums(d, o, why);
+	if (same && (contents || is_same_time(o)) &&
+	    !would_change_others(d, o->level->node, o->e, &o->st))
+		return is_there(d, o);
 	if (is_refused(d, o, true))
 		return end_at_once(d, o, COPY_LOST);
 	if (d->settings->dry_run)

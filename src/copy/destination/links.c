@@ -405,6 +405,17 @@ static void verify_symlink(struct destination *d, struct item *i, const struct m
 	file_end(d, i, there && same && !*text ? COPY_EQUAL : COPY_DIFFERS);
 }
 
+/*
+ * True: its attributes would also become attributes of other names of the link that is there, which
+ * the source does not have as such. So a new link is to replace this name.
+ */
+static bool would_change_others(struct destination *d, const struct meta_file *there,
+				const struct copy_entry *e)
+{
+	return there->st->st_nlink > 1 && !(e->flags & COPY_HAS_LINKS) &&
+	       !meta_same_settable(there, e, d->owners);
+}
+
 static void copy_symlink(struct destination *d, struct item *i, int dir, bool fresh)
 {
 	const struct copy_entry *e = i->file.entry;
@@ -417,7 +428,7 @@ static void copy_symlink(struct destination *d, struct item *i, int dir, bool fr
 	same = exists && S_ISLNK(st.st_mode) && is_same(dir, e->name, e->target);
 	if (d->settings->verify) {
 		verify_symlink(d, i, exists ? &there : NULL, same);
-	} else if (same) {
+	} else if (same && !would_change_others(d, &there, e)) {
 		if (!d->settings->dry_run && !meta_same(&there, e, d->owners))
 			set_attributes(d, i, dir, e->name);
 		file_end(d, i, COPY_SAME);

@@ -348,6 +348,7 @@ struct differences {
 	char *text; /* NULL: they are only counted */
 	size_t room, length;
 	bool cut;
+	bool settable; /* only what the owner of a file may change */
 };
 
 static void __attribute__((format(printf, 2, 3))) note(struct differences *d, const char *fmt, ...)
@@ -408,6 +409,8 @@ static void compare_owners(struct differences *d, const struct stat *st, const s
 	const uid_t uid = meta_uid(owners, e->uid);
 	const gid_t gid = meta_gid(owners, e->gid);
 
+	if (d->settable)
+		return;
 	if (st->st_uid != uid)
 		note(d, "owner is %u, not %u", st->st_uid, uid);
 	if (st->st_gid != gid)
@@ -433,6 +436,11 @@ static void compare_attr(struct differences *d, const struct meta_set *now,
 	}
 }
 
+static bool is_compared(const struct differences *d, const char *name)
+{
+	return !d->settable || attr_is_of_user(name);
+}
+
 static void compare_attrs(struct differences *d, const struct meta_file *f,
 			  const struct copy_entry *e, const struct meta_owners *owners)
 {
@@ -445,11 +453,12 @@ static void compare_attrs(struct differences *d, const struct meta_file *f,
 		return;
 	}
 	for (size_t i = 0; i < e->n_attrs; i++) {
-		if (attr_is_copied(e->attrs[i].name))
+		if (attr_is_copied(e->attrs[i].name) && is_compared(d, e->attrs[i].name))
 			compare_attr(d, &now, &e->attrs[i], owners);
 	}
 	for (size_t i = 0; i < now.n; i++) {
-		if (!attr_find(e->attrs, e->n_attrs, now.attrs[i].name))
+		if (is_compared(d, now.attrs[i].name) &&
+		    !attr_find(e->attrs, e->n_attrs, now.attrs[i].name))
 			note(d, "attribute %s is not at the source", now.attrs[i].name);
 	}
 	meta_set_free(&now);
@@ -477,6 +486,15 @@ bool meta_same(const struct meta_file *f, const struct copy_entry *e,
 	       const struct meta_owners *owners)
 {
 	struct differences d = { .text = NULL };
+
+	meta_compare_compare(&d, f, e, owners);
+	return !d.n;
+}
+
+bool meta_same_settable(const struct meta_file *f, const struct copy_entry *e,
+			const struct meta_owners *owners)
+{
+	struct differences d = { .settable = geteuid() };
 
 	meta_compare_compare(&d, f, e, owners);
 	return !d.n;

@@ -116,6 +116,10 @@ struct meta_file {
 bool meta_same(const struct meta_file *f, const struct copy_entry *e,
 	       const struct meta_owners *owners);
 
+/* As meta_same(). A user other than root ignores what the owner of a file may not change. */
+bool meta_same_settable(const struct meta_file *f, const struct copy_entry *e,
+			const struct meta_owners *owners);
+
 /*
  * Append each difference to `text` of `size` bytes, which has one line or is empty: "permissions
  * are 0600, not 0644; owner is 5, not 6". Returns how many there are, shown or not.
