@@ -432,7 +432,9 @@ static int enter_root(struct destination *d, const struct copy_entry *e, uint32_
 static int enter_there(struct destination *d, const struct level *in, const struct copy_entry *e,
 		       uint32_t cost_bytes, bool made, mode_t old_mode)
 {
-	struct level l = { .kind = LEVEL_THERE, .fresh = made, .cost_bytes = cost_bytes };
+	struct level l = {
+		.kind = LEVEL_THERE, .fresh = made, .id = e->id, .cost_bytes = cost_bytes
+	};
 	int err = dirs_enter(d->dirs, in->node, e->name, &l.node);
 
 	if (err == -ENOENT && d->settings->verify) {
