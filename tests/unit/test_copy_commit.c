@@ -510,6 +510,33 @@ FIXTURE_TEST(test_in_place_and_links)
 	assert_contents("a");
 }
 
+/* A rename to another name of the file itself does nothing: the temporary one is removed. */
+FIXTURE_TEST(test_equal_links)
+{
+	const int fd = dirs_fd(dirs, dirs_root(dirs));
+	char name[COPY_TEMPORARY_SIZE];
+
+	begin();
+	put("a", 0);
+	drain(commit);
+	for (uint64_t id = 1; id < 4; id++) {
+		struct commit_file *f = make_entry(dirs_root(dirs), id < 3 ? "b" : "c", id);
+
+		f->entry->kind = COPY_LINK;
+		assert_int_equal(commit_reserve(commit, f, name), 0);
+		assert_int_equal(linkat(fd, "a", fd, name, 0), 0);
+		commit_put(commit, f);
+	}
+	drain(commit);
+	dirs_done(dirs, dirs_root(dirs));
+	end();
+	assert_int_equal(n_done, 4);
+	assert_int_equal(calls('x'), 0);
+	assert_contents("a");
+	assert_int_equal(count(false), 3);
+	assert_int_equal(count(true), 0);
+}
+
 /* The queue is bounded: those that put files wait for the flush, and go on. */
 FIXTURE_TEST(test_bound)
 {

@@ -374,6 +374,16 @@ static void name_file(struct commit *c, struct near *d, struct commit_file *f)
 	close_file(f);
 }
 
+/* A rename does nothing where both names are of one file: another LINK has made the second one. */
+static int rename_file(const struct commit_file *f, int dir_fd, const char *name)
+{
+	if (renameat(dir_fd, name, dir_fd, f->entry->name))
+		return -errno;
+	if (f->entry->kind == COPY_LINK && unlinkat(dir_fd, name, 0) && errno != ENOENT)
+		return -errno;
+	return 0;
+}
+
 static void give_name(struct commit *c, struct near *d, struct commit_file *f)
 {
 	char name[COPY_TEMPORARY_SIZE];
@@ -390,8 +400,8 @@ static void give_name(struct commit *c, struct near *d, struct commit_file *f)
 	fd = commit_thread_enter(c, d, f->dir);
 	if (fd < 0)
 		commit_thread_fail(f, fd, "rename");
-	else if (!f->err && renameat(fd, name, fd, f->entry->name))
-		commit_thread_fail(f, -errno, "rename");
+	else if (!f->err)
+		commit_thread_fail(f, rename_file(f, fd, name), "rename");
 	if (f->err && fd >= 0)
 		unlinkat(fd, name, 0);
 }
