@@ -141,10 +141,10 @@ static bool write_json(const json_t *doc, const char *path)
 	}
 	err = newfile_open(&f, path);
 	if (!err) {
-		if (json_dumpf(doc, f.f, JVALUE_FORMAT))
-			err = ferror(f.f) ? -EIO : -ENOMEM;
-		else
-			fputc('\n', f.f);
+		/* An error of the file is known when it is closed. */
+		if (json_dumpf(doc, f.f, JVALUE_FORMAT) && !ferror(f.f))
+			err = -ENOMEM;
+		fputc('\n', f.f);
 		err = newfile_close(&f, err);
 	}
 	if (err)

@@ -222,13 +222,15 @@ static int write_file(const char *path, const char *bytes, size_t size, const js
 
 	if (err)
 		return err;
-	if (json)
-		err = !json_dumpf(json, f.f, JVALUE_FORMAT) ? 0 : ferror(f.f) ? -EIO : -ENOMEM;
-	else
-		fwrite(bytes, 1, size, f.f);
-	if (json)
+	/* An error of the file is known when it is closed. */
+	if (json) {
+		if (json_dumpf(json, f.f, JVALUE_FORMAT) && !ferror(f.f))
+			err = -ENOMEM;
 		fputc('\n', f.f);
-	return newfile_close(&f, ferror(f.f) ? -EIO : err);
+	} else if (bytes) {
+		fwrite(bytes, 1, size, f.f);
+	}
+	return newfile_close(&f, err);
 }
 
 static enum xdd_status keep_document(const struct multi *m, const struct multi_rank *r)

@@ -306,7 +306,8 @@ const struct command command_report = {
 		 "Makes one page of HTML of documents of -jsonout and of xdd sweep: a summary in\n"
 		 "words, rates and latencies over time, their distribution, targets side by side,\n"
 		 "the points of a sweep, the environment; of two documents the difference. The\n"
-		 "page is one file, needs no network and no other program, and has no scripts.\n"
+		 "page is one file, needs no network and no other program, and works without\n"
+		 "scripts.\n"
 		 "With -csv the figures are one table of CSV instead.\n",
 	.options = &options,
 	.footer = "Exit status: 0 the page or CSV was written, 2 a document cannot be read, 3 an\n"
