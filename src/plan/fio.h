@@ -20,6 +20,7 @@
 /* Options that have a meaning for xdd; the others are rows with a reason only. */
 enum fio_option {
 	FIO_NONE,
+	FIO_ALLOW_FILE_CREATE,
 	FIO_BS,
 	FIO_BSRANGE,
 	FIO_BSSPLIT,

@@ -84,8 +84,6 @@ static void map_operation(struct fio_map *m, const struct fio_job *j, struct fio
 				      "write");
 		return;
 	}
-	if (fio_is_set(j, FIO_RWMIXWRITE))
-		fio_leave(m, j, FIO_RWMIXREAD, "rwmixwrite says the same");
 	fio_put(m, t, SLOT_OP, "-rwratio", has_streams(t) ? "%u" : "%u random",
 		(unsigned)reads_of(j));
 }
@@ -562,6 +560,20 @@ static int map_time(struct fio_map *m, const struct fio_job *j, struct fio_targe
 
 /* ---- rates ---- */
 
+/*
+ * True if reads and writes have rates of their own whose proportion is not that of the mix: xdd has
+ * one rate for both.
+ */
+static bool has_two_rates(const struct fio_job *j, const struct fio_target *t,
+			  enum fio_option option)
+{
+	const struct fio_value *v = &j->v[option];
+	const double reads = (double)reads_of(j) / 100;
+
+	return v->setting && t->reads && t->writes && v->n && v->write &&
+	       fabs((double)v->n / (double)(v->n + v->write) - reads) > 0.005;
+}
+
 /* Operations per second of a rate in both directions; 0: none. */
 static double rate_of(const struct fio_job *j, const struct fio_target *t, enum fio_option option)
 {
@@ -611,6 +623,16 @@ static int map_rate(struct fio_map *m, const struct fio_job *j, struct fio_targe
 		err = map_intervals(m, j, &poisson);
 	if (err || (!(bytes > 0) && !(ops > 0) && !think))
 		return err;
+	for (size_t i = 0; i < 2; i++) {
+		enum fio_option option = i ? FIO_RATE_IOPS : FIO_RATE;
+
+		if (has_two_rates(j, t, option))
+			return fio_refuse(m, j, option,
+					  "a target has one rate, and reads and writes are not "
+					  "in this proportion; expected rwmixread=%.0f",
+					  100 * (double)j->v[option].n /
+						  (double)(j->v[option].n + j->v[option].write));
+	}
 	if (t->reads && t->writes && (bytes > 0 || ops > 0))
 		fio_note(m, j, "the rate is the sum of reads and writes");
 	if (think && (bytes > 0 || ops > 0))

@@ -307,6 +307,33 @@ static int parse_value(const struct reader *r, const struct foreign *row, const 
 	}
 }
 
+/* A second filename, also one after [global], adds to the list of the first. */
+static struct fio_setting *add_names(struct arena *arena, const struct fio_setting *s,
+				     const struct fio_setting *before)
+{
+	struct fio_setting *both = xarena_alloc(arena, sizeof(*both));
+
+	*both = *s;
+	both->value = xarena_printf(arena, "%s:%s", before->value, s->value);
+	return both;
+}
+
+/* Of rwmixread and rwmixwrite the later one counts. */
+static void override_mix(struct reader *r, enum fio_option option)
+{
+	const enum fio_option other = option == FIO_RWMIXREAD  ? FIO_RWMIXWRITE :
+				      option == FIO_RWMIXWRITE ? FIO_RWMIXREAD :
+								 option;
+	struct fio_value *v = &r->job->v[other];
+
+	if (other == option || !v->setting)
+		return;
+	fio_leave_setting(r->file, r->group, v->setting,
+			  option == FIO_RWMIXREAD ? "rwmixread, which comes later, counts" :
+						    "rwmixwrite, which comes later, counts");
+	*v = (struct fio_value){ 0 };
+}
+
 static int read_setting(struct reader *r, struct fio_setting *s)
 {
 	static const char *const expected[] = {
@@ -344,6 +371,9 @@ static int read_setting(struct reader *r, struct fio_setting *s)
 				s->value ? "=" : "", s->value ? s->value : "",
 				err == -ERANGE ? "is out of range; expected" : "expected",
 				expected[row->type]);
+	if (row->option == FIO_FILENAME && r->job->v[FIO_FILENAME].setting)
+		v.setting = add_names(r->file->arena, s, r->job->v[FIO_FILENAME].setting);
+	override_mix(r, row->option);
 	r->job->v[row->option] = v;
 	return 0;
 }
@@ -593,12 +623,22 @@ static int map_kind(struct fio_map *m, const struct fio_job *j, struct fio_targe
 
 	for (size_t i = 0; !err && i < sizeof(never) / sizeof(never[0]); i++)
 		err = fio_refuse(m, j, never[i].option, "%s", never[i].why);
+	if (!err && !fio_number(j, FIO_ALLOW_FILE_CREATE, 1))
+		err = fio_refuse(m, j, FIO_ALLOW_FILE_CREATE,
+				 "xdd creates the files of a job that are missing");
 	if (!err && !fio_has_engine(j))
 		err = fio_refuse(m, j, FIO_IOENGINE,
 				 "xdd has no engine like this one; -ioengine list shows its own");
 	if (err)
 		return err;
+	fio_leave(m, j, FIO_ALLOW_FILE_CREATE, "xdd creates the files of a job that are missing");
 	if (!map_directions(rw, t)) {
+		if (strncmp(rw, "trimwrite", 9) != 0 && strncmp(rw, "randtrimwrite", 13) != 0)
+			return fio_fail(m->file, j->v[FIO_RW].setting->path,
+					j->v[FIO_RW].setting->line,
+					"rw=%.60s: expected read, write, rw, trim, or one of "
+					"these with rand before it",
+					rw);
 		map_directions("read", t);
 		return fio_refuse(m, j, FIO_RW, "xdd discards or writes, and does not alternate");
 	}

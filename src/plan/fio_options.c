@@ -619,7 +619,7 @@ static void put_format(FILE *out, const struct fio_job *j, size_t clone, size_t 
 
 	while (*c) {
 		if (strncmp(c, "$jobname", 8) == 0) {
-			fputs(j->name, out);
+			fputs(j->section->name, out);
 			c += 8;
 		} else if (strncmp(c, "$jobnum", 7) == 0) {
 			fprintf(out, "%zu", clone);
@@ -627,6 +627,8 @@ static void put_format(FILE *out, const struct fio_job *j, size_t clone, size_t 
 		} else if (strncmp(c, "$filenum", 8) == 0) {
 			fprintf(out, "%zu", file);
 			c += 8;
+		} else if (strncmp(c, "$clientuid", 10) == 0) {
+			c += 10; /* empty without a server of fio */
 		} else {
 			fputc(*c++, out);
 		}

@@ -200,11 +200,13 @@ static void add_files(struct words *w, const char *value, const char *between)
 
 	for (const char *c = value; *c; c++)
 		n += strchr(between, *c) != NULL;
-	add(w, n == 1 ? "-target" : "-targets");
-	if (n == 1) {
+	/* The name of -target may be a pattern of files; names of -targets stand for themselves. */
+	if (n == 1 && !strpbrk(value, "%,*?[")) {
+		add(w, "-target");
 		add(w, names);
 		return;
 	}
+	add(w, "-targets");
 	add(w, xarena_printf(w->arena, "%zu", n));
 	for (char *name = strtok_r(names, between, &save); name;
 	     name = strtok_r(NULL, between, &save))

@@ -394,7 +394,8 @@ static const struct foreign rows[] = {
 	FLAG("idle-prof", "", "the columns of -outputformat have the processor time of xdd"),
 
 	/* more words of job files */
-	SWITCH("allow_file_create", "", "xdd creates a file that is written only"),
+	SWITCH("allow_file_create", "", "xdd creates the files of a job that are missing",
+	       J(BOOL, ALLOW_FILE_CREATE)),
 	SWITCH("append-terse", "", REPORTING),
 	SWITCH("bandwidth-log", "", REPORTING),
 	SWITCH("block_error_percentiles", "", TRIMS),

@@ -171,6 +171,7 @@ def test_refused():
                            ("filename=data:more\nrw=write\nfsync=4", "fsync"), ("rw=write\ndedupe_mode=working_set", "dedupe_mode"),
                            ("rw=randwrite\ncmdprio_bssplit=4k/50", "cmdprio_bssplit"),
                            ("rw=randread\npercentage_random=50", "percentage_random"), ("rw=read\nlatency_target=5ms", "latency_target"),
+                           ("rw=randrw\nrate_iops=40,10", "rate_iops"), ("rw=read\nallow_file_create=0", "allow_file_create"),
                            ("rw=write\nverify=crc32c\ntrim_percentage=10", "trim_percentage")):
         text = "[job]\nfilename=data\nsize=1m\n%s\n" % settings
         run = convert(text)
@@ -196,6 +197,11 @@ def test_mapping():
              "-op write -target data -reqsize 512B -bytes 1M -startoffset 512B"),
             ("rw=write\nbs=64k\nsize=1m\nzero_buffers\nnumjobs=2\noffset_increment=1m",
              "-op write -targets -2 data -reqsize 64k -bytes 1M -startoffset target 1 1M"),
+            ("rw=randrw\nrwmixwrite=10\nrwmixread=80\nrate_iops=40,10\nsize=1m\nzero_buffers\ninvalidate=0",
+             "-rwratio 80 random -target data -reqsize 4k -bytes 1M -seek random once range 1M -throttle ops 50"),
+            ("rw=randrw\nrwmixread=80\nrwmixwrite=10\nsize=1m\nzero_buffers\ninvalidate=0",
+             "-rwratio 90 random -target data -reqsize 4k -bytes 1M -seek random once range 1M"),
+            ("filename=more\nrw=write\nsize=1m\nzero_buffers", "-op write -targets 2 data more -reqsize 4k -bytes 512k"),
             ("rw=randrw\nrwmixread=70\nbs=8k\nsize=50%\nzero_buffers\ninvalidate=0",
              "-rwratio 70 random -target data -reqsize 8k -bytes 2M -seek random once range 2M"),
             ("rw=read\nsize=1m\nruntime=1m\ntime_based\ninvalidate=0",
@@ -251,7 +257,7 @@ def test_mapping():
             ("size=1m\nrw=write\nzero_buffers\nnuma_mem_policy=bind:0,2-3", "-op write -target data -reqsize 4k -bytes 1M -numa 0,2-3"),
             ("size=1m\nrw=write\nzero_buffers\nnuma_mem_policy=default", "-op write -target data -reqsize 4k -bytes 1M"),
             ("size=1m\nrw=write\nbsrange=4k-8k,8k-16k\nzero_buffers", "-op write -target data -reqsize mix 8k:1,16k:1 -bytes 1M"),
-            ("filename=a\\$b\nsize=1m\nrw=write\nzero_buffers", "-op write -target 'a$b' -reqsize 4k -bytes 1M")):
+            ("filename=a\\$b\nsize=1m\nrw=write\nzero_buffers", "-op write -targets 2 data 'a$b' -reqsize 4k -bytes 512k")):
         t.equal(one_command(head + settings), words, "the command for " + settings.replace("\n", " "))
     for settings, said in (
             ("rw=rw\nrwmixread=100", ""), ("rw=read\nrwmixread=100", "# left out: [job] rwmixread=100 (%s:5): is for rw and randrw"),
@@ -414,6 +420,11 @@ def test_text():
             [["-op", "read", "-targets", "2", "a:b", "c d'e", "-reqsize", "16k", "-bytes", "64k"],
              ["-op", "write", "-targets", "2", "./-x", "./null", "-reqsize", "32k", "-bytes", "%dk" % (page * 8 // 1024)]],
             "comments, variables, lists of names and included files", run)
+    t.make_file("k1", 1 << 16)
+    run = convert("[global]\nrw=write\nsize=64k\nzero_buffers\nstonewall\n[a]\nfilename=k*\n[b]\nname=other\n"
+                  "[c]\nfilename_format=$jobname-$clientuid-$filenum\n")
+    t.equal([words[2:-4] for words in commands(run)], [["-targets", "-1", "k*"], ["-target", "b.0.0"], ["-target", "c--0"]],
+            "names are no patterns of files; the section names the files that have none", run)
 
 
 def test_script():
@@ -433,6 +444,7 @@ BAD = {
     "bs=\n": "3: bs=: expected numbers for reads and writes, such as 4k or 4k,8k",
     "iodepth\n": "3: iodepth: expected a number",
     "direct=yes\n": "3: direct=yes: expected 0 or 1",
+    "rw=wirte\n": "3: rw=wirte: expected read, write, rw, trim, or one of these with rand before it",
     "size=101%\n": "3: size=101%: is out of range; expected bytes or a percentage, such as 1g or 50%",
     "size=99999999999999999999\n": "3: size=99999999999999999999: is out of range; expected bytes or a percentage, "
                                    "such as 1g or 50%",

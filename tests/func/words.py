@@ -132,6 +132,8 @@ def test_lines():
            "-op read -target T -dio -reqsize 4k -queuedepth 32 -bytes 1M -seek random once range 1M", "-iodepth 32: is a word of fio; say -queuedepth 32")
     answer("a switch with 0 needs no words", "--rw=read --direct=0 --filename=T", "-op read -target T -reqsize 4k -bytes 1M -dropcache")
     answer("a switch without a value", "-rw read -direct -filename T", "-op read -target T -dio -reqsize 4k -bytes 1M")
+    answer("a name is no pattern of files", "--rw=write --size=64k --filename=T[1]",
+           "-op write -targets -1 'T[1]' -reqsize 4k -bytes 64k -datapattern random")
     answer("a share of reads is not overridden by the mix", "--rw=randrw --rwmixread=70 --filename=T",
            "-rwratio 70 random -target T -reqsize 4k -bytes 1M -seek random once range 1M -datapattern random -dropcache")
     for more, seek in (("", "random once"), (" --norandommap", "random"), (" --random_distribution=zipf:1.2", "zipf 1.2")):
