@@ -52,6 +52,39 @@ def test_on_the_way():
             "directories on the way that are made have the permissions of the source that the mask leaves, and their owner may write", run)
 
 
+ORDERS = ("s/d/x s/d s/e s", "s/d s/e s/d/x s/e/x s", "s s/d s/d/x s/e s/d/y", "s/d/x s/d s/d/y s/e s")
+
+
+def test_orders():
+    """A list names directories before what is in them, after it, or in between: they get their own attributes, not those of a way."""
+    source = t.path("orders")
+    for name in ("d", "e"):
+        os.makedirs("%s/s/%s" % (source, name))
+        for file in ("x", "y"):
+            write("%s/s/%s/%s" % (source, name, file))
+    for name in ("d/x", "d/y", "d", "e/x", "e/y", "e", ""):
+        os.utime("%s/s/%s" % (source, name), ns=(10 ** 18, 10 ** 18))
+    os.chmod(source + "/s/d", 0o555)
+    os.chmod(source, 0o755)
+    users = [("root", [], os.path.abspath(t.XDD))] if ROOT else []
+    other = s.for_nobody() if ROOT else ([], os.path.abspath(t.XDD))
+    users += [("another user", *other)] if other else []
+    os.mkdir(t.path("of orders"))
+    os.chmod(t.path("of orders"), 0o777)
+    for user, prefix, binary in users:
+        for number, order in enumerate(ORDERS):
+            for words in ("", "-P"):
+                to = t.path("of orders/%s %d%s" % (user, number, words))
+                # The second time all is there, except a file. Others may not make it in a directory of 0555 that is not named yet.
+                for time in ("first", "second") if not prefix and ROOT else ("first",):
+                    run = t.command([*prefix, "sh", "-c", 'cd "$0" && printf "%%s\\n" %s | "$1" copy %s -F - "$2"' % (order, words),
+                                     source, binary, to], cwd="/")
+                    found = [(mode("%s/%s" % (to, name)), os.stat("%s/%s" % (to, name)).st_mtime_ns) for name in ("s", "s/d", "s/e")]
+                    t.equal((run.status, found), (0, [(value, 10 ** 18) for value in ("0755", "0555", "0755")]),
+                            "directories in the order %s, by %s, %s, the %s time" % (order, user, words or "without -P", time), run)
+                    os.unlink(to + "/s/d/x")
+
+
 def test_own_directories():
     """A user who is not root copies files into directories of its own that it may not write into."""
     other = s.for_nobody() if ROOT else ([], os.path.abspath(t.XDD))

@@ -391,6 +391,32 @@ mode_t directory_open_up(int fd);
  */
 mode_t directory_first_mode(const struct copy_entry *e, bool everything);
 
+/* As directory_open_up(), for `name` of one component. */
+mode_t directory_open_up_at(int at, const char *name);
+
+/*
+ * Visits of the directories of a list, see visits.c. Receiving thread, except visits_leave().
+ */
+struct visits;
+struct visited;
+
+/* Returns NULL without memory. */
+struct visits *visits_new(void);
+/* Accepts NULL. */
+void visits_free(struct visits *x);
+
+/*
+ * A visit of the directory of `e` in `at` begins, which was `made` for it, or exists: its owner may
+ * write into it then, if it will get attributes; `*old_mode` as of directory_open_up(). Returns
+ * NULL where the visit is the only one, as always with `x` NULL: there is no list.
+ */
+struct visited *visits_enter(struct visits *x, int at, const struct copy_entry *e,
+			     uint32_t cost_bytes, bool made, mode_t *old_mode);
+
+/* The visit ends, with all in it. `node` NULL: it could not be entered. `id` is of its entry. */
+void visits_leave(struct destination *d, struct visits *x, struct visited *v, struct dir_node *node,
+		  uint64_t id);
+
 /*
  * An entry in the directory has its result. The directory gets its attributes and its own result
  * once it was left, and all that lies below has its result. Any thread.

@@ -42,6 +42,7 @@ struct entries {
 	size_t n_tops;
 	bool ended; /* COPY_END has come */
 	struct copy_entry *of_root;
+	struct visits *visits; /* NULL: there is no list */
 	struct copy_cursor cursor;
 };
 
@@ -62,13 +63,19 @@ const struct copy_entry *entries_of_root(const struct entries *x)
 
 /* ---- directories until they have their attributes ---- */
 
+/* How a directory was found or made. */
+struct way {
+	bool made;	 /* it did not exist */
+	mode_t old_mode; /* else: of directory_open_up() */
+	struct visited *visited;
+};
+
 /* The value that a node of a directory below the root has. */
 struct directory {
 	struct copy_entry *entry; /* owned */
 	uint32_t cost_bytes;
-	bool made;
-	mode_t old_mode; /* of directory_open_up() */
-	bool differs;	 /* receiving thread, while it is entered */
+	struct way way;
+	bool differs; /* receiving thread, while it is entered */
 
 	/* atomic: 1 while it is entered, and entries and directories in it */
 	_Atomic unsigned holds;
@@ -85,11 +92,10 @@ static void directory_hold(struct dir_node *node)
 
 /*
  * Begin to count for the directory of `node`, which is entered, and whose parent counts; `e` has
- * its attributes. `made`: it did not exist; else `old_mode` is of directory_open_up(). Returns 0 or
- * -ENOMEM.
+ * its attributes. Returns 0 or -ENOMEM.
  */
 static int directory_begin(struct dir_node *node, const struct copy_entry *e, uint32_t cost_bytes,
-			   bool made, mode_t old_mode)
+			   const struct way *way)
 {
 	struct directory *x = calloc(1, sizeof(*x));
 
@@ -103,8 +109,7 @@ static int directory_begin(struct dir_node *node, const struct copy_entry *e, ui
 	if (e->flags & COPY_IMPLIED)
 		x->entry->mode |= S_IRWXU;
 	x->cost_bytes = cost_bytes;
-	x->made = made;
-	x->old_mode = old_mode;
+	x->way = *way;
 	atomic_init(&x->holds, 1);
 	dir_set_user(node, x);
 	directory_hold(dir_parent(node));
@@ -125,8 +130,7 @@ mode_t directory_open_up(int fd)
 	return chmod(path, (st.st_mode & 07777) | S_IRWXU) ? META_KEEP_MODE : st.st_mode & 07777;
 }
 
-/* As directory_open_up(), for `name` of one component. */
-static mode_t directory_open_up_at(int at, const char *name)
+mode_t directory_open_up_at(int at, const char *name)
 {
 	int fd = geteuid() ? openat(at, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
 	mode_t old_mode;
@@ -182,12 +186,15 @@ void directory_attributes(struct destination *d, struct dir_node *node, const st
 
 static void directory_finish(struct destination *d, struct dir_node *node, struct directory *x)
 {
-	enum copy_outcome outcome = x->made ? COPY_DONE : COPY_SAME;
+	const struct way *way = &x->way;
+	enum copy_outcome outcome = way->made ? COPY_DONE : COPY_SAME;
 
 	if (d->settings->verify)
 		outcome = x->differs ? COPY_DIFFERS : COPY_EQUAL;
-	if (!copy_reads_only(d->job) && (x->made || !(x->entry->flags & COPY_IMPLIED)))
-		directory_attributes(d, node, x->entry, x->made, x->old_mode);
+	if (way->visited)
+		visits_leave(d, d->entries->visits, way->visited, node, x->entry->id);
+	else if (!copy_reads_only(d->job) && (way->made || !(x->entry->flags & COPY_IMPLIED)))
+		directory_attributes(d, node, x->entry, way->made, way->old_mode);
 	dest_result(d, x->entry->id, x->cost_bytes, outcome);
 	dir_set_user(node, NULL);
 	free(x->entry);
@@ -296,6 +303,7 @@ void entries_free(struct destination *d, struct entries *x)
 	free(x->below);
 	free(x->tops);
 	free(x->of_root);
+	visits_free(x->visits);
 	free(x);
 }
 
@@ -430,10 +438,10 @@ static int enter_root(struct destination *d, const struct copy_entry *e, uint32_
 
 /* It is there: another file in its place is a failure of all below. */
 static int enter_there(struct destination *d, const struct level *in, const struct copy_entry *e,
-		       uint32_t cost_bytes, bool made, mode_t old_mode)
+		       uint32_t cost_bytes, const struct way *way)
 {
 	struct level l = {
-		.kind = LEVEL_THERE, .fresh = made, .id = e->id, .cost_bytes = cost_bytes
+		.kind = LEVEL_THERE, .fresh = way->made, .id = e->id, .cost_bytes = cost_bytes
 	};
 	int err = dirs_enter(d->dirs, in->node, e->name, &l.node);
 
@@ -444,7 +452,9 @@ static int enter_there(struct destination *d, const struct level *in, const stru
 	if (err == -ENOENT && d->settings->dry_run)
 		return enter_nothing(d, in, e, cost_bytes, LEVEL_WOULD);
 	if (!err)
-		err = directory_begin(l.node, e, cost_bytes, made, old_mode);
+		err = directory_begin(l.node, e, cost_bytes, way);
+	if (err && way->visited)
+		visits_leave(d, d->entries->visits, way->visited, NULL, e->id);
 	if (err == -ELOOP || err == -ENOTDIR) {
 		dest_failed_text(d, e->id, in->node, e->name, "is not a directory");
 		return enter_nothing(d, in, e, cost_bytes, LEVEL_LOST);
@@ -460,7 +470,7 @@ static int enter_there(struct destination *d, const struct level *in, const stru
 
 		x->differs = verify_directory(d, in->node, l.node, e);
 	}
-	if (!made)
+	if (!way->made)
 		commit_look(d->commit, l.node);
 	dest_tally_add(&d->tally.dirs, 1);
 	return push(d, &l);
@@ -482,8 +492,7 @@ static void announce(struct destination *d, struct level *in, const char *name)
 static int enter(struct destination *d, struct level *in, const struct copy_entry *e,
 		 uint32_t cost_bytes)
 {
-	mode_t old_mode = META_KEEP_MODE;
-	bool made;
+	struct way way = { .old_mode = META_KEEP_MODE };
 
 	if (in->kind != LEVEL_THERE) {
 		if (in->kind != LEVEL_WOULD)
@@ -491,18 +500,18 @@ static int enter(struct destination *d, struct level *in, const struct copy_entr
 		return enter_nothing(d, in, e, cost_bytes, in->kind);
 	}
 	if (copy_reads_only(d->job))
-		return enter_there(d, in, e, cost_bytes, false, META_KEEP_MODE);
+		return enter_there(d, in, e, cost_bytes, &way);
 	announce(d, in, e->name);
-	made = !mkdirat(in->fd, e->name, directory_first_mode(e, d->owners));
-	if (!made && errno != EEXIST) {
+	way.made = !mkdirat(in->fd, e->name, directory_first_mode(e, d->owners));
+	if (!way.made && errno != EEXIST) {
 		dest_failed(d, e->id, in->node, e->name, "create", -errno);
 		return enter_nothing(d, in, e, cost_bytes, LEVEL_LOST);
 	}
-	if (made)
+	if (way.made)
 		commit_changed_dir(d->commit);
-	else if (!(e->flags & COPY_IMPLIED))
-		old_mode = directory_open_up_at(in->fd, e->name);
-	return enter_there(d, in, e, cost_bytes, made, old_mode);
+	way.visited =
+		visits_enter(d->entries->visits, in->fd, e, cost_bytes, way.made, &way.old_mode);
+	return enter_there(d, in, e, cost_bytes, &way);
 }
 
 static int take_dir(struct destination *d, struct level *in, const struct copy_entry *e,
@@ -748,6 +757,10 @@ static int begin(struct destination *d, const struct copy_entry *e)
 
 	if (!err)
 		err = list_tops(d);
+	if (!err && d->settings->list) {
+		d->entries->visits = visits_new();
+		err = d->entries->visits ? 0 : -ENOMEM;
+	}
 	if (err)
 		return err;
 	root.fresh = d->root.fresh;
