@@ -326,6 +326,19 @@ def test_archive(rig):
     shutil.rmtree(rig.destination)
 
 
+def test_compared(rig):
+    """-c continues what is to replace files of equal size."""
+    shutil.copytree(rig.source, rig.destination)
+    for directory in ("d0", "d1"):
+        change(os.path.join(rig.destination, directory, LARGE_NAME), "contents")
+    rig.interrupt(PARTS, "server", "-R", "-c")
+    durable = sum(durable_bytes(rig.destination).values())
+    status, err, document = rig.copy("-R", "-c")
+    t.ok(status == 0 and durable and is_complete(rig.source, rig.destination), "-R -c over files of equal size is complete", err)
+    t.equal(document and document["destination_side"]["resumed_bytes"], durable, "and continues what was durable", err)
+    shutil.rmtree(rig.destination)
+
+
 def change(path, how):
     if how == "contents":
         with open(path, "r+b") as f:
@@ -752,6 +765,7 @@ def test_kills():
         kills(rig, 120 if LONG else 48, ("server", "initiator", "Ctrl-C"), "without sshd")
         test_again_and_again(rig)
         test_archive(rig)
+        test_compared(rig)
         test_changed_source(rig)
 
 

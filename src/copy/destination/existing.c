@@ -564,15 +564,6 @@ static int want_more(struct destination *d, struct item *i, const struct copy_wa
 	return 0;
 }
 
-static int want_sums(struct destination *d, const struct offer *o, struct err *why)
-{
-	const struct copy_want want = { .id = o->e->id, .how = COPY_SUMS };
-	struct item *i;
-	int err = new_item(d, o, &i, why);
-
-	return err ? err : want_more(d, i, &want, why);
-}
-
 /*
  * Bytes that an interrupted copy has of it need not come again: with -trust, or once their digests
  * are the source's, which `want` then asks for. Returns 1 if all are there; 0 with `want`,
@@ -595,17 +586,31 @@ static int existing_resume(struct destination *d, struct item *i, struct copy_wa
 	return err;
 }
 
-static int want_contents(struct destination *d, const struct offer *o, struct err *why)
+static bool may_resume(const struct destination *d, const struct copy_entry *e)
+{
+	const struct copy_settings *settings = d->settings;
+
+	return settings->resume && d->commit && !settings->in_place && !settings->verify &&
+	       !settings->dry_run && can_read_again(e);
+}
+
+/*
+ * Ask for the contents; with `compare` for the digests of all of them, to compare them with the
+ * file that is there, unless an interrupted copy has begun to replace it.
+ */
+static int want(struct destination *d, const struct offer *o, bool compare, struct err *why)
 {
 	struct copy_want want = { .id = o->e->id, .how = COPY_SEND };
 	struct extent *ranges = NULL;
-	struct item *i;
+	struct item *i = NULL;
 	int err = new_item(d, o, &i, why);
 
 	if (err)
 		return err;
-	if (d->settings->resume && d->commit && !d->settings->in_place && can_read_again(o->e))
+	if (may_resume(d, o->e))
 		err = existing_resume(d, i, &want, &ranges);
+	if (compare && !i->resumed)
+		want.how = COPY_SUMS;
 	if (err == 1) {
 		file_complete(d, i);
 		err = 0;
@@ -639,7 +644,7 @@ static int existing_verify(struct destination *d, const struct offer *o, struct 
 	if (!S_ISREG(o->st.st_mode))
 		return differs(d, o, "is not a regular file");
 	if (is_same_size(o) && e->size_bytes)
-		return want_sums(d, o, why);
+		return want(d, o, true, why);
 	if (!is_same_size(o))
 		snprintf(text, sizeof(text), "has %" PRIu64 " bytes, not %" PRIu64,
 			 (uint64_t)o->st.st_size, e->size_bytes);
@@ -735,7 +740,7 @@ static int existing_decide(struct destination *d, struct offer *o, struct err *w
 	if (is_refused(d, o, false))
 		return end_at_once(d, o, COPY_LOST);
 	if (same && contents && o->e->size_bytes)
-		return want_sums(d, o, why);
+		return want(d, o, true, why);
 	if (same && (contents || is_same_time(o)) &&
 	    !would_change_others(d, o->level->node, o->e, &o->st))
 		return is_there(d, o);
@@ -743,7 +748,7 @@ static int existing_decide(struct destination *d, struct offer *o, struct err *w
 		return end_at_once(d, o, COPY_LOST);
 	if (d->settings->dry_run)
 		return end_at_once(d, o, COPY_WOULD);
-	return want_contents(d, o, why);
+	return want(d, o, false, why);
 }
 
 static int offer_device(struct destination *d, struct offer *o, struct err *why)
@@ -753,12 +758,12 @@ static int offer_device(struct destination *d, struct offer *o, struct err *why)
 	if (!verify && !fstat(d->root.device, &o->st) && is_itself(d, o->e, &o->st))
 		return itself(d, o);
 	if (d->root.block && o->e->size_bytes && compares_contents(d, o->e))
-		return want_sums(d, o, why);
+		return want(d, o, true, why);
 	if (d->settings->dry_run)
 		return end_at_once(d, o, COPY_WOULD);
 	if (verify)
-		return o->e->size_bytes ? want_sums(d, o, why) : end_at_once(d, o, COPY_EQUAL);
-	return want_contents(d, o, why);
+		return o->e->size_bytes ? want(d, o, true, why) : end_at_once(d, o, COPY_EQUAL);
+	return want(d, o, false, why);
 }
 
 int existing_offer(struct destination *d, struct level *level, const struct copy_entry *e,
