@@ -533,6 +533,13 @@ def test_lists():
     run = xddcp("-F", t.path("list"), FAKE.place(copy), cwd=source)
     found = sorted(os.path.relpath(os.path.join(top, name), copy) for top, _, files in os.walk(copy) for name in files)
     t.equal((run.status, found), (0, ["4", "a/1", "a/b/2", "c/3", "not"]), "a list of names", run)
+    for name in ("a/link", "link"):
+        os.link(source + "/4", "%s/%s" % (source, name))
+    with open(t.path("list"), "w", encoding="ascii") as file:
+        file.write("4\na/link\na/link\nlink\n4\n")
+    run = xddcp("-F", t.path("list"), FAKE.place(copy), cwd=source)
+    t.equal((run.status, os.stat(copy + "/link").st_nlink, sorted(os.listdir(copy)), sorted(os.listdir(copy + "/a"))),
+            (0, 3, ["4", "a", "c", "link", "not"], ["1", "b", "link"]), "hard links of a list that has names twice", run)
     copy = fresh("listed copy")
     with open(t.path("list"), "wb") as file:
         file.write(b"a/1\0../x\0none\0")

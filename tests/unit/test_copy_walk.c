@@ -626,6 +626,14 @@ TEST(test_lists)
 	lists_as(names, false, text);
 }
 
+/* Names that come twice do not count for those that were not seen yet. */
+TEST(test_list_links)
+{
+	shell("mkdir hl; touch hl/a; ln hl/a hl/b; ln hl/a hl/c; ln -s a hl/s; ln hl/s hl/t; ln hl/s hl/u");
+	lists_as("hl/a\nhl/b\nhl/b\nhl/a\nhl/c\n", false, "hl?( a+ =b2 =b2 =a2 =c2 ) .");
+	lists_as("hl/s\nhl/t\nhl/t\nhl/u\n", false, "hl?( @s+>a =t2 =t2 =u2 ) .");
+}
+
 /* Names that differ by a bit are not taken for each other. */
 TEST(test_list_short_names)
 {

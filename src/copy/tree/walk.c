@@ -558,6 +558,7 @@ int walk_open(struct walk **w, const struct copy_settings *settings, const char 
 	walk->n_sources = n;
 	walk->next_id = 1;
 	walk->links.most = COPY_MAX_FIRSTS;
+	walk->links.keep = settings->list;
 	walk->fd = -1;
 	walk->host = identity_host();
 	walk->avoid_since = time(NULL) - CLOCK_DIFFERENCE_S;

@@ -38,6 +38,7 @@ struct walk_set {
 /* Files with several names. */
 struct walk_links {
 	size_t most; /* that are remembered at once; const */
+	bool keep;   /* a name may come twice, so none is known to be the last; const */
 	struct walk_link *slots;
 	size_t n, size;
 	uint64_t *devs; /* their devices */
@@ -154,7 +155,8 @@ void walk_set_free(struct walk_set *s);
 
 /*
  * The id of the first name of a file with several names; `id` if this is the first, which is
- * remembered; 0: it cannot be. `*is_last`: its other names were all seen, and it is forgotten.
+ * remembered; 0: it cannot be. `*is_last`: its other names were all seen, and it is forgotten,
+ * which never happens with `keep`.
  */
 uint64_t walk_links_first(struct walk_links *l, const struct stat *st, uint64_t id, bool *is_last);
 void walk_links_free(struct walk_links *l);

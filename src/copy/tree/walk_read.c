@@ -190,7 +190,7 @@ uint64_t walk_links_first(struct walk_links *l, const struct stat *st, uint64_t 
 	x = find_link(l, dev, st->st_ino);
 	if (x->id) {
 		id = x->id;
-		*is_last = --x->left == 0;
+		*is_last = !l->keep && --x->left == 0;
 		if (*is_last)
 			drop_link(l, x);
 		return id;
@@ -208,7 +208,7 @@ void walk_links_free(struct walk_links *l)
 {
 	free(l->slots);
 	free(l->devs);
-	*l = (struct walk_links){ .most = l->most };
+	*l = (struct walk_links){ .most = l->most, .keep = l->keep };
 }
 
 /*
