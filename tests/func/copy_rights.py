@@ -152,7 +152,7 @@ def test_two_names_in_place():
         contents = [bytes([byte]) * size for byte in b"123"]
         source, to = prepare(*contents)
         run = xddcp("-r", *words, source + "/", FAKE.place(to))
-        named = re.findall(r"(\w+): is the same file as (\w+) there, which cannot have the contents of two sources; copy without -inplace",
+        named = re.findall(r"(\w+): is the same file as (\w+) there, which cannot have the contents or attributes of two sources; copy without -inplace",
                            run.err)
         with open(to + "/1", "rb") as file:
             found = file.read()
@@ -213,6 +213,11 @@ def test_two_names():
         again = xddcp("-r", *words, source + "/", FAKE.place(to))
         t.equal((again.status, len(set(after.values())), inodes() == after), (0, 6, True),
                 "two names are two files, also after another copy: %s" % words, again)
+    for words in (["-P"], ["-c"]):
+        source, to = prepare_two_names("-c" in words)
+        runs = [xddcp("-r", "-i", *words, source + "/", FAKE.place(to)) for _ in range(2)]
+        t.ok(all(run.status == 114 and run.err.count("is the same file as") == 2 for run in runs),
+             "-i refuses what has other attributes than another source for its file: %s" % words, runs)
 
 
 MODES = (0o644, 0o755, 0o600, 0o640, 0o666, 0o777, 0o604, 0o444, 0o400, 0o200, 0, 0o1644, 0o2755, 0o4755, 0o6711)

@@ -148,7 +148,7 @@ static bool is_file_refused(struct destination *d, struct inplace_file *f, struc
 		return false;
 	role_fail(
 		d->role, e->id, COPY_FAILED, dest_path(d, dir, e->name, path),
-		"is the same file as %.512s there, which cannot have the contents of two sources; "
+		"is the same file as %.512s there, which cannot have the contents or attributes of two sources; "
 		"copy without -inplace",
 		other);
 	return true;
@@ -259,8 +259,9 @@ static int compare_attributes(struct destination *d, struct dir_node *dir,
 
 /*
  * True: the attributes of `e` would also become attributes of other names of the file that is
- * there, which the source does not have as such. So a new file is to replace this name. `st`
- * describes the file. Of an owner that cannot be set there would be a new file each time.
+ * there, which the source does not have as such. So a new file is to replace this name, or, with
+ * -i, no other source may have been offered for the file. `st` describes the file. Of an owner that
+ * cannot be set there would be a new file each time.
  */
 static bool would_change_others(struct destination *d, struct dir_node *dir,
 				const struct copy_entry *e, const struct stat *st)
@@ -268,7 +269,8 @@ static bool would_change_others(struct destination *d, struct dir_node *dir,
 	struct meta_file f = { .st = st };
 	bool same;
 
-	if (st->st_nlink < 2 || d->settings->in_place || e->flags & (COPY_DEVICE | COPY_HAS_LINKS))
+	if (st->st_nlink < 2 || e->flags & COPY_DEVICE ||
+	    (e->flags & COPY_HAS_LINKS && !d->settings->in_place))
 		return false;
 	/* Without a descriptor, all but the attributes are compared. */
 	f.fd = d->settings->everything ? file_open(d, dir, e->name, O_RDONLY) : -1;
@@ -324,8 +326,14 @@ static void found_equal(struct destination *d, struct item *i)
 	struct stat st;
 
 	if (i->file.dir && look(d, i, &st)) {
-		if (would_change_others(d, i->file.dir, e, &st)) {
+		bool changes = would_change_others(d, i->file.dir, e, &st);
+
+		if (changes && !d->settings->in_place) {
 			send_all(d, i);
+			return;
+		}
+		if (changes && is_file_refused(d, i->inplace, i->file.dir, e, true)) {
+			file_lost(d, i);
 			return;
 		}
 		if (!d->settings->dry_run)
@@ -727,7 +735,7 @@ static bool is_refused(struct destination *d, const struct offer *o, bool writes
 
 static int existing_decide(struct destination *d, struct offer *o, struct err *why)
 {
-	bool same = is_same_size(o), contents = compares_contents(d, o->e);
+	bool same = is_same_size(o), contents = compares_contents(d, o->e), is_new;
 
 	if (d->settings->verify)
 		return existing_verify(d, o, why);
@@ -741,11 +749,13 @@ static int existing_decide(struct destination *d, struct offer *o, struct err *w
 		return end_at_once(d, o, COPY_LOST);
 	if (same && contents && o->e->size_bytes)
 		return want(d, o, true, why);
-	if (same && (contents || is_same_time(o)) &&
-	    !would_change_others(d, o->level->node, o->e, &o->st))
+	is_new = !same || !(contents || is_same_time(o));
+	if (!is_new && !would_change_others(d, o->level->node, o->e, &o->st))
 		return is_there(d, o);
 	if (is_refused(d, o, true))
 		return end_at_once(d, o, COPY_LOST);
+	if (!is_new && d->settings->in_place)
+		return is_there(d, o);
 	if (d->settings->dry_run)
 		return end_at_once(d, o, COPY_WOULD);
 	return want(d, o, false, why);
