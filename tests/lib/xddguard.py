@@ -10,6 +10,7 @@ import hashlib
 import os
 import re
 import shutil
+import stat
 import subprocess
 import xddsys as s
 import xddtest as t
@@ -34,22 +35,26 @@ def admin(*args, stdin=None):
 def digest(device):
     """
     A digest of all that is on the device, after its page cache is written back. It covers the pieces that are not all zeros,
-    each with its offset, so that holes in the file of a loop device need not be read.
+    each with its offset, so that holes in the file of a loop device need not be read. In a chroot with mounts of its own
+    that file has no name, and the device is read.
     """
     subprocess.run(["blockdev", "--flushbufs", device], check=False)
     h = hashlib.sha256()
     file = s.backing_file(device)
     with open(file if file and os.path.exists(file) else device, "rb", buffering=0) as f:
-        h.update(b"%d" % f.seek(0, os.SEEK_END))
+        size = f.seek(0, os.SEEK_END)
+        h.update(b"%d" % size)
         at = 0
         while True:
             try:
                 begin = f.seek(at, os.SEEK_DATA)
             except OSError as e:
-                if e.errno != errno.ENXIO:  # there is no more data
+                if e.errno not in (errno.ENXIO, errno.EINVAL):
                     raise
+                begin = at if e.errno == errno.EINVAL else size  # a device says nothing of holes; there is no more data
+            if begin >= size:
                 return h.hexdigest()
-            to = f.seek(begin, os.SEEK_HOLE)
+            to = f.seek(begin, os.SEEK_HOLE) if stat.S_ISREG(os.fstat(f.fileno()).st_mode) else size
             at = f.seek(begin // PIECE * PIECE)
             while at < to and (piece := f.read(PIECE)):
                 if piece.strip(b"\0"):
