@@ -136,7 +136,7 @@ def test_of_run():
     t.equal([[r[column] for column in ("WHAT", *OF_RUN[2:])] for r in rows],
             [[what, *values] for what in ("TARGET_PASS", "TARGET_AVERAGE") for values in (
                 (name, engine, "random", "1000.000", ""), (name, engine, "random", "250.500", ""),
-                ("null", "libaio", "sequential", "", "20.000"))] + [["COMBINED", "*", "libaio" if engine == "libaio" else "mixed", "mixed", "", ""]],
+                ("null", "null", "sequential", "", "20.000"))] + [["COMBINED", "*", "mixed", "mixed", "", ""]],
             "CSV: target, engine, pattern and requested rate of each line")
     with open(document, encoding="utf-8") as f:
         start = json.load(f)["start_time"]
