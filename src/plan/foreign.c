@@ -201,7 +201,7 @@ static void add_files(struct words *w, const char *value, const char *between)
 	for (const char *c = value; *c; c++)
 		n += strchr(between, *c) != NULL;
 	/* The name of -target may be a pattern of files; names of -targets stand for themselves. */
-	if (n == 1 && !strpbrk(value, "%,*?[")) {
+	if (n == 1 && !strpbrk(value, "*?[")) {
 		add(w, "-target");
 		add(w, names);
 		return;
