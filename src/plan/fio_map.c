@@ -20,8 +20,10 @@ static void put_targets(struct fio_map *m, FILE *out, const struct fio_target *t
 
 	for (size_t i = 1; i < n; i++)
 		one = one && strcmp(t[i].path, t[0].path) == 0;
-	/* In the one name of -target, %r stands for a number, commas separate names, and the others
-	 * make a pattern of files. */
+	/*
+	 * In the one name of -target, %r stands for a number, commas separate names, and the other
+	 * characters make a pattern of files.
+	 */
 	if (n == 1 && !strpbrk(t[0].path, "%,*?["))
 		fputs(" -target", out);
 	else
