@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Directories that a list names, or that lead to its names. They may be entered many times, in any
- * order and at the same time. Each gets its attributes whenever no visit of it is left: those of
- * its own name in the list, if that has come, or else those of the first way through it. Called by
- * entries.c.
+ * order and at the same time. When the last visit of a directory ends, it gets the attributes that
+ * came with its own name. Before that name has come, it gets the attributes that came with the
+ * first name below it. Called by entries.c.
  */
 #include <fcntl.h>
 #include <stdlib.h>
@@ -24,7 +24,6 @@ struct visited {
 
 	/* guarded by the lock of all */
 	struct copy_entry *entry; /* its attributes; NULL: it existed, and keeps its own */
-	bool named;		  /* they are not only of a way through it */
 	bool made;
 	mode_t old_mode; /* of directory_open_up() */
 	unsigned users;
@@ -109,7 +108,6 @@ static void take_attributes(struct visits *x, struct visited *v, const struct co
 		x->bytes += cost_bytes;
 	free(v->entry);
 	v->entry = entry;
-	v->named = named;
 }
 
 struct visited *visits_enter(struct visits *x, int at, const struct copy_entry *e,
