@@ -464,7 +464,7 @@ static enum xdd_status target_names_expand(struct target_names *t, const struct 
 	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
 		return expand_directory(t, s, w, path);
 	exists = lstat(path, &st) == 0;
-	if (!exists && strpbrk(w->text, "*?["))
+	if (!exists && strpbrk(w->text, TARGET_PATTERN))
 		return expand_pattern(t, s, w, path);
 	if (!exists && is_comma_list(w->text))
 		return expand_commas(t, s, w);

@@ -11,6 +11,7 @@
 #include "xdd/base/memory.h"
 #include "xdd/base/text.h"
 #include "xdd/base/units.h"
+#include "xdd/plan/plan.h"
 
 /* ---- words of a command ---- */
 
@@ -24,7 +25,7 @@ static void put_targets(struct fio_map *m, FILE *out, const struct fio_target *t
 	 * In the one name of -target, %r stands for a number, commas separate names, and the other
 	 * characters make a pattern of files.
 	 */
-	if (n == 1 && !strpbrk(t[0].path, "%,*?["))
+	if (n == 1 && !strpbrk(t[0].path, "%," TARGET_PATTERN))
 		fputs(" -target", out);
 	else
 		fprintf(out, " -targets %s%zu", one ? "-" : "", n);

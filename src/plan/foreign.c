@@ -13,6 +13,7 @@
 #include "plan/fio.h"
 #include "xdd/base/memory.h"
 #include "xdd/base/text.h"
+#include "xdd/plan/plan.h"
 
 static const struct foreign_tool *const tools[] = {
 	&foreign_fio,	&foreign_dd,	       &foreign_sgp_dd,	  &foreign_ior,
@@ -201,7 +202,7 @@ static void add_files(struct words *w, const char *value, const char *between)
 	for (const char *c = value; *c; c++)
 		n += strchr(between, *c) != NULL;
 	/* The name of -target may be a pattern of files; names of -targets stand for themselves. */
-	if (n == 1 && !strpbrk(value, "*?[")) {
+	if (n == 1 && !strpbrk(value, TARGET_PATTERN)) {
 		add(w, "-target");
 		add(w, names);
 		return;

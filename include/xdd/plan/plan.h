@@ -37,6 +37,9 @@ struct request_mix;
 	"+WHAT+PASS+TARGET+QUEUE+BYTESXFERED+OPS+ELAPSEDTIMEPASS+BANDWIDTH+IOPS+LATENCY" \
 	"+PERCENTCPUTIME+OPTYPE+XFERSIZEBYTES"
 
+/* With one of these, a name of -target that no file has is a pattern of files. */
+#define TARGET_PATTERN "*?["
+
 /* Kinds of targets, as found before anything is opened for I/O. */
 enum target_kind {
 	TARGET_UNKNOWN,
