@@ -561,8 +561,8 @@ static int map_time(struct fio_map *m, const struct fio_job *j, struct fio_targe
 /* ---- rates ---- */
 
 /*
- * True if reads and writes have rates of their own whose proportion is not that of the mix: xdd has
- * one rate for both.
+ * True if the rates of reads and of writes differ in proportion from the mix. xdd has one rate for
+ * both directions.
  */
 static bool has_two_rates(const struct fio_job *j, const struct fio_target *t,
 			  enum fio_option option)

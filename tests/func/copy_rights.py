@@ -56,7 +56,7 @@ ORDERS = ("s/d/x s/d s/e s", "s/d s/e s/d/x s/e/x s", "s s/d s/d/x s/e s/d/y", "
 
 
 def test_orders():
-    """A list names directories before what is in them, after it, or in between: they get their own attributes, not those of a way."""
+    """A list names directories before, between or after their contents: each gets the attributes of the source."""
     source = t.path("orders")
     for name in ("d", "e"):
         os.makedirs("%s/s/%s" % (source, name))

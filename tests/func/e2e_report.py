@@ -232,8 +232,7 @@ def test_verdicts():
         return
 
     def slow(call):
-        # Only the call itself is to be slow: to stop a busy machine's processes at each of their other calls makes the network the
-        # limit.
+        # strace stops the processes at this call only. On a busy machine, stops at other calls would slow the network down.
         return s.strace("/dev/null", call, "-e", "inject=%s:delay_enter=10000" % call)
 
     t.equal(bound(e.Copy(source_of(), t.path("slow1"), BLOCKS, ports=2, prefix_source=slow("pread64")).run(), "slow reads"),
